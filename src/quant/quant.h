@@ -1,0 +1,200 @@
+/*
+ * quant.h
+ *		Multi-bit RaBitQ codes: rotation, encoder, query preparation, k-means.
+ *
+ * Free of PostgreSQL: callers own all memory, nothing here allocates, throws or
+ * starts a thread.  The formulas and their evidence are in docs/quantiser.md;
+ * names here and there are the same.
+ *
+ *	x	a vector (for cosine: of unit length)		q	the query
+ *	m	the global centre of the index				c	the centroid of the list
+ *	P	the rotation								r	P(x - c), the residual
+ */
+#ifndef VX_QUANT_QUANT_H
+#define VX_QUANT_QUANT_H
+
+#include "kernel/kernel.h"
+
+/* --- rotation --------------------------------------------------------- */
+
+/*
+ * Four rounds of {flip signs by the round's stream; normalised Walsh-Hadamard
+ * transform over the first (even rounds) or last (odd rounds) 2^floor(log2 dim)
+ * coordinates; when dim is not a power of two, butterfly (a+b)/sqrt2,
+ * (a-b)/sqrt2 of the first and last floor(dim/2) coordinates}.  Signs come from
+ * splitmix64 of the seed.  Orthogonal; dim 1 is the identity.  Every operation
+ * is in a fixed order without fused multiply-add, so the result does not depend
+ * on compiler or CPU.
+ */
+typedef struct VxRotation
+{
+	int dim;
+	const uint8_t *signs; /* 4 rounds of (dim + 7) / 8 bytes */
+} VxRotation;
+
+/* Bytes of the sign table for dim. */
+extern size_t vx_rotation_bytes(int dim);
+
+/* Fills the caller's sign table and the struct. */
+extern void vx_rotation_init(VxRotation *rotation, int dim, uint64_t seed,
+							 uint8_t *signs);
+
+/* Rotates dim floats in place. */
+extern void vx_rotate(const VxRotation *rotation, float *x);
+
+/* out = P(x - y), the difference taken in double; y NULL means 0. */
+extern void vx_rotate_difference(const VxRotation *rotation, const float *x,
+								 const float *y, float *out);
+
+/* --- quantiser -------------------------------------------------------- */
+
+typedef struct VxQuantizer
+{
+	VxMetric metric;
+	int dim;
+	int bits; /* 4 or 8 */
+	float t0; /* where the scale search starts, see vx_quantizer_t0 */
+	VxRotation rotation;
+} VxQuantizer;
+
+/*
+ * The mean best scale of 200 pseudo-random Gaussian directions of this
+ * dimension and bit count: deterministic, stored in the metapage as t0.
+ * scratch: dim floats.
+ */
+extern float vx_quantizer_t0(int dim, int bits, float *scratch);
+
+/* What is stored beside the code of an entry. */
+typedef struct VxEntryFactors
+{
+	float f;
+	float n;
+	uint16_t sn;
+	uint16_t en;
+} VxEntryFactors;
+
+/*
+ * A list as encoder and query see it.  rotated is P(c - m) for L2 and cosine,
+ * P(c) for inner product, made by vx_list_rotate.  A flat list has c = m.
+ */
+typedef struct VxListRef
+{
+	const float *centroid;
+	const float *rotated;
+} VxListRef;
+
+/* Fills rotated (dim floats) for centroid c and centre m. */
+extern void vx_list_rotate(const VxQuantizer *quantizer, const float *centroid,
+						   const float *centre, float *rotated);
+
+/*
+ * Encodes x relative to the list: code of vx_code_bytes(dim, bits) bytes (order
+ * of nibbles: kernel.h dot_u4) and factors.  Deterministic to the bit on every
+ * CPU and SIMD level.  Never fails: a zero residual gives s = 0, e = 0; values
+ * that would overflow give the loose factors f = 0, s = 0, n = e/n = maximum
+ * finite, whose lower bound is below every distance.
+ * scratch: 2 * dim floats.
+ */
+extern void vx_encode(const VxQuantizer *quantizer, const VxListRef *list,
+					  const float *x, uint8_t *code, VxEntryFactors *factors,
+					  float *scratch);
+
+/* Unpacks a code into dim unsigned levels; the inverse of vx_pack. */
+extern void vx_unpack(const uint8_t *code, int dim, int bits, uint8_t *levels);
+extern void vx_pack(const uint8_t *levels, int dim, int bits, uint8_t *code);
+
+/* x := x / |x| in double.  Returns false and leaves x alone when |x| = 0. */
+extern bool vx_normalize(float *x, int dim);
+
+/* --- query ------------------------------------------------------------ */
+
+/* Bytes the int8 form of a query needs (dim plus padding). */
+#define VX_QUERY8_BYTES(dim) ((size_t) (dim) + 64)
+
+typedef struct VxQuery
+{
+	const float *q;		   /* original space (unit length for cosine) */
+	int8_t *q8;			   /* rotated, rounded, padded with zeros */
+	float step;			   /* value of one unit of q8 */
+	int32_t sum8;		   /* sum of q8 */
+	double q_norm2;		   /* |q|^2 */
+	double q_centre_norm2; /* |q - m|^2; for IP |q|^2 */
+} VxQuery;
+
+/*
+ * Prepares q (which must stay alive): L2 and cosine rotate q - m, IP rotates q.
+ * q8: VX_QUERY8_BYTES(dim) bytes.  scratch: dim floats.  A zero vector gives
+ * step 0.  Never produces NaN or infinity for finite input within 1e18 norms;
+ * beyond, bounds become -inf (everything is a candidate).
+ */
+extern void vx_query_init(VxQuery *query, const VxQuantizer *quantizer,
+						  const float *q, const float *centre, int8_t *q8,
+						  float *scratch);
+
+/*
+ * What the list's entries need for this query, see VxListQuery.  centroid is
+ * the exact centroid in the original space (for a flat list the centre m), and
+ * centre is m.
+ */
+extern void vx_query_list(const VxQuery *query, const VxQuantizer *quantizer,
+						  const float *centroid, const float *centre, float eps,
+						  VxListQuery *out);
+
+/* dot_u4 or dot_u8 by bits, followed by bound; dots is the caller's scratch. */
+extern void vx_score(const VxQuery *query, const VxQuantizer *quantizer,
+					 const VxListQuery *list, const uint8_t *codes,
+					 const VxFactors *factors, int rows, int32_t *dots,
+					 float *est, float *low);
+
+/* --- k-means ---------------------------------------------------------- */
+
+/*
+ * Called between blocks of work; may leave by longjmp (nothing is owned).
+ * done and total count rows times iterations.
+ */
+typedef void (*VxProgress)(void *arg, int64_t done, int64_t total);
+
+/* Rows that one block of the matrix product takes, given lists. */
+extern int vx_assign_block(int lists);
+
+/*
+ * Nearest centroid by squared L2 of each of rows vectors (row-major, dim floats
+ * each; rows <= vx_assign_block(lists)), by one matrix product.  norm2: |c|^2
+ * of each centroid.  scratch: rows * lists floats.  distance2 may be NULL.
+ * Ties go to the lowest list.
+ */
+extern void vx_assign(const float *x, int rows, int dim,
+					  const float *centroids, const float *norm2, int lists,
+					  float *scratch, int32_t *list, float *distance2);
+
+/* Squared norms of rows vectors. */
+extern void vx_norms2(const float *x, int rows, int dim, float *norm2);
+
+typedef struct VxKmeans
+{
+	const float *x; /* rows * dim, row-major */
+	int64_t rows;
+	int dim;
+	int lists;		/* wanted, <= rows */
+	int iterations; /* at most; stops early when nothing moves */
+	uint64_t seed;
+	VxProgress progress; /* may be NULL */
+	void *progress_arg;
+} VxKmeans;
+
+/* Scratch bytes vx_kmeans needs. */
+extern size_t vx_kmeans_scratch_bytes(const VxKmeans *task);
+
+/*
+ * Lloyd's k-means, L2, seeded by distinct random rows; an empty cluster is
+ * re-seeded by splitting the largest.  Deterministic for a seed on one machine.
+ * centroids: lists * dim floats.  Returns how many centroids are distinct and
+ * used (at least 1, at most lists; fewer when the rows have fewer distinct
+ * values); only that many are filled.
+ */
+extern int vx_kmeans(const VxKmeans *task, float *centroids, void *scratch);
+
+/* Makes sure that the matrix library will not start a thread. */
+extern void vx_blas_single_thread(void);
+
+#endif

@@ -1,0 +1,46 @@
+/*
+ * vector.h
+ *		The type vector(n): memory layout and what other layers need of it.
+ *
+ * The layout equals pgvector's (promise T1): varlena header, int16 dim, int16
+ * zero, dim float4 values.
+ */
+#ifndef VX_TYPE_VECTOR_H
+#define VX_TYPE_VECTOR_H
+
+#include "postgres.h"
+#include "fmgr.h"
+
+#include "kernel/kernel.h"
+
+typedef struct Vector
+{
+	int32 vl_len_; /* varlena header, do not touch directly */
+	int16 dim;
+	int16 unused; /* always 0 */
+	float x[FLEXIBLE_ARRAY_MEMBER];
+} Vector;
+
+#define VECTOR_SIZE(dim) (offsetof(Vector, x) + sizeof(float) * (dim))
+#define DatumGetVector(d) ((Vector *) PG_DETOAST_DATUM(d))
+#define PG_GETARG_VECTOR_P(n) DatumGetVector(PG_GETARG_DATUM(n))
+#define PG_RETURN_VECTOR_P(v) PG_RETURN_POINTER(v)
+
+/* A vector of zeros in the current memory context. */
+extern Vector *vx_vector_new(int dim);
+
+/* ERROR 22000 unless both have the same dimension. */
+extern void vx_vector_check_same_dim(const Vector *a, const Vector *b);
+
+/*
+ * The distances as the operators return them: double precision accumulation,
+ * Infinity where the sum leaves the range of float4 (L2, inner product, L1; as
+ * pgvector), NaN for the cosine of a zero vector.  The index ranks rows by
+ * exactly these values.
+ */
+extern double vx_l2_distance(const float *x, const float *y, int dim);
+extern double vx_negative_inner_product(const float *x, const float *y,
+										int dim);
+extern double vx_cosine_distance(const float *x, const float *y, int dim);
+
+#endif
