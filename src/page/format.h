@@ -1,0 +1,364 @@
+/*
+ * format.h
+ *		Every byte that the access method `ann` keeps on disk.
+ *
+ * docs/format.md is the one description; this header repeats its offsets as
+ * static asserts.  Native endian.  Nothing here locks, logs or allocates.
+ */
+#ifndef VX_PAGE_FORMAT_H
+#define VX_PAGE_FORMAT_H
+
+#include "postgres.h"
+
+#include "storage/block.h"
+#include "storage/bufpage.h"
+#include "storage/itemptr.h"
+
+#include "kernel/base.h"
+
+#define VX_FORMAT 1			  /* format version this code writes and reads */
+#define VX_MAGIC 0x564E4158	  /* "XANV" */
+#define VX_WRITER_VERSION 100 /* 0.1.0 */
+
+#define VX_META_BLOCK 0
+
+/* List ids: never reused while the index lives. */
+#define VX_LIST_NONE 0
+#define VX_LIST_NULL 1			/* special: NULL vectors */
+#define VX_LIST_ZERO 2			/* special: zero vectors under cosine */
+#define VX_LIST_FIRST 3			/* first ordinary id */
+#define VX_LIST_CENTRE 0xFFFFFFFF /* owner of the global centre in CENT pages */
+#define VX_LIST_ID_MAX 0xFFFFFFFD
+
+#define VX_PENDING_NONE 0xFFFFFFFF /* META pending_from: nothing prepared */
+
+/* --- special area of every page ---------------------------------------- */
+
+typedef enum VxPageKind
+{
+	VX_PAGE_META = 1,
+	VX_PAGE_DIR = 2,
+	VX_PAGE_CENT = 3,
+	VX_PAGE_LEAD = 4,
+	VX_PAGE_CODE = 5, /* layout P only */
+	VX_PAGE_FREE = 6,
+} VxPageKind;
+
+#define VX_PAGE_ID 0xFF83
+
+typedef struct VxPageSpecial
+{
+	uint16 kind;
+	uint16 format;
+	uint16 flags; /* must be 0 */
+	uint16 page_id;
+} VxPageSpecial;
+
+/* First byte after PageHeaderData, and the first byte of the special area. */
+#define VX_PAGE_BODY MAXALIGN(SizeOfPageHeaderData)
+#define VX_PAGE_END (BLCKSZ - MAXALIGN(sizeof(VxPageSpecial)))
+
+StaticAssertDecl(sizeof(VxPageSpecial) == 8, "special area");
+StaticAssertDecl(VX_PAGE_BODY == 24, "page body");
+StaticAssertDecl(BLCKSZ != 8192 || VX_PAGE_END == 8184, "page end");
+
+/* --- META ---------------------------------------------------------------- */
+
+#define VX_FILTER_COLUMNS_MAX 31
+
+typedef enum VxLayout
+{
+	VX_LAYOUT_WHOLE = 1,  /* W: whole codes on the lead */
+	VX_LAYOUT_PLANES = 2, /* P: sign and rest planes on code pages */
+} VxLayout;
+
+#define VX_CALIBRATION_TARGETS 5 /* 0.80 0.90 0.95 0.98 0.99 */
+#define VX_CALIBRATION_KS 3		 /* 1 10 100 */
+
+typedef struct VxCalibration
+{
+	float kappa;
+	float lambda;
+	float share;
+} VxCalibration;
+
+typedef struct VxMeta
+{
+	uint32 magic;
+	uint32 format;
+	uint32 required_flags; /* a bit this code does not know: refuse */
+	uint32 dims;
+	uint16 layout;
+	uint16 bits;
+	uint16 metric;
+	uint16 columns;	   /* filter columns */
+	uint8 widths[32];  /* bytes of each filter column */
+	uint16 slots;	   /* of a LEAD */
+	uint16 sign_pages; /* layout P, per lead */
+	uint16 rest_pages; /* layout P, per lead */
+	uint16 special_slots; /* of a SPECIAL lead */
+	uint64 seed;
+	uint64 config_seq;
+	uint64 shape_seq;
+	uint64 dir_epoch;
+	uint32 next_list_id;
+	uint32 pending_from;
+	BlockNumber dir_head; /* invalid: no list yet */
+	BlockNumber dir_tail;
+	uint32 dir_run;	   /* consecutive DIR pages from dir_head */
+	uint32 list_count; /* entries of the directory, without pending ones */
+	BlockNumber null_head;
+	BlockNumber zero_head;
+	BlockNumber centre_block; /* invalid before birth */
+	uint16 centre_slot;
+	uint16 pad;
+	BlockNumber cent_open; /* hint: CENT page with a free slot */
+	float t0;
+	float r2; /* mean squared residual, at build or calibration */
+	float rows_calibrated;
+	VxCalibration table[VX_CALIBRATION_TARGETS][VX_CALIBRATION_KS];
+	uint8 kinds[32];   /* of each filter column: value, hash, signature */
+	uint8 classes[32]; /* type class of each filter column */
+	uint16 hash_version;
+	uint16 advice; /* bit 0: REINDEX would help */
+	uint32 optional_flags;
+	uint32 writer_version;
+	int32 lists_option; /* reloption lists when the index was built */
+	uint64 rows;		/* as of the build or the last VACUUM */
+	uint64 dead_rows;
+} VxMeta;
+
+#define VX_META_AT VX_PAGE_BODY
+#define VX_META_OFFSET(field) (VX_META_AT + offsetof(VxMeta, field))
+StaticAssertDecl(VX_META_OFFSET(dims) == 36, "META dims");
+StaticAssertDecl(VX_META_OFFSET(widths) == 48, "META widths");
+StaticAssertDecl(VX_META_OFFSET(slots) == 80, "META slots");
+StaticAssertDecl(VX_META_OFFSET(seed) == 88, "META seed");
+StaticAssertDecl(VX_META_OFFSET(shape_seq) == 104, "META shape_seq");
+StaticAssertDecl(VX_META_OFFSET(dir_epoch) == 112, "META dir_epoch");
+StaticAssertDecl(VX_META_OFFSET(dir_head) == 128, "META dir_head");
+StaticAssertDecl(VX_META_OFFSET(null_head) == 144, "META null_head");
+StaticAssertDecl(VX_META_OFFSET(centre_slot) == 156, "META centre_slot");
+StaticAssertDecl(VX_META_OFFSET(t0) == 164, "META t0");
+StaticAssertDecl(VX_META_OFFSET(table) == 176, "META table");
+StaticAssertDecl(VX_META_OFFSET(kinds) == 356, "META kinds");
+StaticAssertDecl(VX_META_OFFSET(classes) == 388, "META classes");
+StaticAssertDecl(VX_META_OFFSET(hash_version) == 420, "META hash_version");
+StaticAssertDecl(VX_META_OFFSET(lists_option) == 432, "META lists_option");
+StaticAssertDecl(VX_META_OFFSET(rows) == 440, "META rows");
+StaticAssertDecl(sizeof(VxMeta) == 432, "META size");
+
+/* --- DIR ----------------------------------------------------------------- */
+
+#define VX_DIR_CLOSING 1 /* takes no new rows */
+#define VX_DIR_ROOT 2	 /* the flat list: read by every scan */
+#define VX_DIR_NO_SPLIT 4
+
+typedef struct VxDirHeader
+{
+	BlockNumber next;
+	uint16 used; /* entries, free ones included */
+	uint16 pad;
+	uint64 reserved;
+} VxDirHeader;
+
+typedef struct VxDirEntry
+{
+	uint32 list_id; /* 0 = free slot */
+	BlockNumber head;
+	BlockNumber cent_block;
+	uint16 cent_slot;
+	uint16 flags;
+	uint32 rows;	/* as of the build or the last VACUUM */
+	float r2;		/* mean squared residual */
+	float norm2;	/* |c|^2 */
+	float inv_norm; /* 1 / |c|, 0 for c = 0 */
+	float f;		/* factors of the coded centroid against the centre */
+	float n;
+	uint16 sn;
+	uint16 en;
+	uint8 code[FLEXIBLE_ARRAY_MEMBER]; /* 4 bits per dimension */
+} VxDirEntry;
+
+#define VX_DIR_ENTRIES_AT (VX_PAGE_BODY + sizeof(VxDirHeader))
+StaticAssertDecl(sizeof(VxDirHeader) == 16, "DIR header");
+StaticAssertDecl(VX_DIR_ENTRIES_AT == 40, "DIR entries");
+StaticAssertDecl(offsetof(VxDirEntry, rows) == 16, "DIR rows");
+StaticAssertDecl(offsetof(VxDirEntry, f) == 32, "DIR f");
+StaticAssertDecl(offsetof(VxDirEntry, code) == 44, "DIR code");
+
+/* --- CENT ---------------------------------------------------------------- */
+
+typedef struct VxCentHeader
+{
+	BlockNumber next; /* continuation of one long vector, else invalid */
+	uint16 count;	  /* used slots */
+	uint16 capacity;
+	uint64 reserved;
+} VxCentHeader;
+
+typedef struct VxCentSlot
+{
+	uint32 list_id; /* 0 = free */
+	uint32 pad;
+	float x[FLEXIBLE_ARRAY_MEMBER];
+} VxCentSlot;
+
+#define VX_CENT_SLOTS_AT (VX_PAGE_BODY + sizeof(VxCentHeader))
+#define VX_CENT_PAGE_FLOATS \
+	((VX_PAGE_END - VX_CENT_SLOTS_AT - offsetof(VxCentSlot, x)) / sizeof(float))
+StaticAssertDecl(sizeof(VxCentHeader) == 16, "CENT header");
+StaticAssertDecl(VX_CENT_SLOTS_AT == 40, "CENT slots");
+StaticAssertDecl(offsetof(VxCentSlot, x) == 8, "CENT slot");
+
+/* --- LEAD ---------------------------------------------------------------- */
+
+#define VX_LEAD_HEAD 1
+#define VX_LEAD_SEALED 2
+#define VX_LEAD_SPECIAL 4
+#define VX_LEAD_FLAGS_ALL 7
+
+typedef struct VxLead
+{
+	uint32 list_id;
+	BlockNumber next;
+	uint16 slots;
+	uint16 live;
+	uint16 flags;
+	uint16 codes; /* code pages attached, layout P */
+	uint64 reserved;
+	/* Head block: zero unless VX_LEAD_HEAD. */
+	uint64 stamp;
+	BlockNumber insert_block; /* where inserts start looking */
+	BlockNumber tail_block;
+	uint32 lead_pages;
+	uint32 lead_run; /* consecutive leads from the head */
+	BlockNumber run_next;
+	BlockNumber run_end;
+	BlockNumber cent_block;
+	uint16 cent_slot;
+	uint16 head_flags; /* as the directory entry's flags */
+	float r2;
+	uint32 head_reserved;
+	/* Code table (layout P) and planes follow, see capacity.c. */
+} VxLead;
+
+#define VX_LEAD_AT VX_PAGE_BODY
+#define VX_LEAD_PLANES_AT (VX_LEAD_AT + sizeof(VxLead))
+#define VX_LEAD_OFFSET(field) (VX_LEAD_AT + offsetof(VxLead, field))
+StaticAssertDecl(VX_LEAD_OFFSET(slots) == 32, "LEAD slots");
+StaticAssertDecl(VX_LEAD_OFFSET(stamp) == 48, "LEAD stamp");
+StaticAssertDecl(VX_LEAD_OFFSET(insert_block) == 56, "LEAD insert_block");
+StaticAssertDecl(VX_LEAD_OFFSET(cent_slot) == 84, "LEAD cent_slot");
+StaticAssertDecl(VX_LEAD_OFFSET(r2) == 88, "LEAD r2");
+StaticAssertDecl(VX_LEAD_PLANES_AT == 96, "LEAD planes");
+StaticAssertDecl(sizeof(ItemPointerData) == 6, "heap pointer");
+
+/*
+ * Where the planes of a lead lie, as byte offsets in the page.  By falling
+ * alignment: bitmaps, f and n (float4), sn and en (float2), heap pointers,
+ * codes.  A special lead has bitmaps and heap pointers only.
+ */
+typedef struct VxLeadLayout
+{
+	uint16 slots;
+	uint16 code_bytes; /* of one entry */
+	uint16 live;	   /* bitmap of 64-bit words */
+	uint16 killed;	   /* bitmap of 64-bit words */
+	uint16 f;
+	uint16 n;
+	uint16 sn;
+	uint16 en;
+	uint16 tids;
+	uint16 codes;
+	uint16 end;
+} VxLeadLayout;
+
+/* Slots of a lead of layout W; 0 when not even one entry fits. */
+extern int vx_lead_slots(int dims, int bits);
+extern int vx_special_slots(void);
+
+/* Offsets for a lead of slots slots; code_bytes 0 means a special lead. */
+extern void vx_lead_layout(int slots, int code_bytes, VxLeadLayout *layout);
+
+/* Directory entry bytes for dims, and how many fit a page. */
+extern Size vx_dir_entry_bytes(int dims);
+extern int vx_dir_entries_per_page(int dims);
+
+/* Centroid vectors per CENT page (0: one vector takes several pages). */
+extern int vx_cent_per_page(int dims);
+/* Pages of the chain of one vector; 1 when vx_cent_per_page is not 0. */
+extern int vx_cent_chain_pages(int dims);
+
+/* --- access within a page (no locks) -------------------------------------- */
+
+static inline VxPageSpecial *
+vx_page_special(Page page)
+{
+	return (VxPageSpecial *) ((char *) page + VX_PAGE_END);
+}
+
+static inline VxMeta *
+vx_page_meta(Page page)
+{
+	return (VxMeta *) ((char *) page + VX_META_AT);
+}
+
+static inline VxDirHeader *
+vx_page_dir(Page page)
+{
+	return (VxDirHeader *) ((char *) page + VX_PAGE_BODY);
+}
+
+static inline VxDirEntry *
+vx_dir_entry(Page page, Size entry_bytes, int slot)
+{
+	return (VxDirEntry *) ((char *) page + VX_DIR_ENTRIES_AT +
+						   entry_bytes * slot);
+}
+
+static inline VxCentHeader *
+vx_page_cent(Page page)
+{
+	return (VxCentHeader *) ((char *) page + VX_PAGE_BODY);
+}
+
+static inline VxCentSlot *
+vx_cent_slot(Page page, int dims, int slot)
+{
+	return (VxCentSlot *) ((char *) page + VX_CENT_SLOTS_AT +
+						   (offsetof(VxCentSlot, x) + sizeof(float) * dims) *
+							   slot);
+}
+
+static inline VxLead *
+vx_page_lead(Page page)
+{
+	return (VxLead *) ((char *) page + VX_LEAD_AT);
+}
+
+/* Plane accessors: offset is a field of VxLeadLayout. */
+#define vx_plane(page, offset, type) ((type *) ((char *) (page) + (offset)))
+
+static inline bool
+vx_bit(const uint64 *words, int slot)
+{
+	return (words[slot / 64] >> (slot % 64)) & 1;
+}
+
+static inline void
+vx_bit_set(uint64 *words, int slot)
+{
+	words[slot / 64] |= UINT64CONST(1) << (slot % 64);
+}
+
+static inline void
+vx_bit_clear(uint64 *words, int slot)
+{
+	words[slot / 64] &= ~(UINT64CONST(1) << (slot % 64));
+}
+
+/* First clear bit below slots, or -1. */
+extern int vx_bit_first_clear(const uint64 *words, int slots);
+
+#endif
