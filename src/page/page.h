@@ -140,27 +140,26 @@ typedef struct VxBuilder
 {
 	Relation index;
 	ForkNumber fork;
-	BlockNumber next;	/* next block to be written */
-	BlockNumber logged; /* blocks before this one are in the WAL */
+	BlockNumber reserved; /* blocks before this one are filled at the end */
+	BlockNumber next;	  /* next block to be appended */
+	BlockNumber logged;	  /* appended blocks before this one are in the WAL */
 } VxBuilder;
 
+/* Starts with reserved zero pages at the front, filled later in any order. */
 extern void vx_builder_begin(VxBuilder *builder, Relation index,
-							 ForkNumber fork);
+							 ForkNumber fork, BlockNumber reserved);
 
-/* Appends count zero pages to be filled later; returns the first block. */
-extern BlockNumber vx_builder_reserve(VxBuilder *builder, BlockNumber count);
-
-/*
- * Writes a finished page (BLCKSZ bytes in image) at block: the next one, or a
- * reserved one.
- */
+/* Writes a finished page (BLCKSZ bytes) to a reserved block. */
 extern void vx_builder_put(VxBuilder *builder, BlockNumber block,
 						   const char *image);
 
+/* Appends a finished page; returns its block.  Logs every few MB. */
+extern BlockNumber vx_builder_append(VxBuilder *builder, const char *image);
+
 /*
- * Logs what has been written since the last call, in ranges; reserved blocks
- * must have been filled.  The init fork is always logged.
+ * Logs what is not logged yet, the reserved blocks last.  The init fork is
+ * always logged.
  */
-extern void vx_builder_log(VxBuilder *builder);
+extern void vx_builder_finish(VxBuilder *builder);
 
 #endif

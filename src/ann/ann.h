@@ -1,0 +1,228 @@
+/*
+ * ann.h
+ *		The access method `ann`: what its files share.
+ *
+ * Protocols (locks, records, crash windows) are in src/ann/README.md.
+ */
+#ifndef VX_ANN_ANN_H
+#define VX_ANN_ANN_H
+
+#include "postgres.h"
+
+#include "access/amapi.h"
+#include "access/genam.h"
+#include "access/reloptions.h"
+#include "nodes/execnodes.h"
+#include "nodes/pathnodes.h"
+
+#include "page/page.h"
+#include "quant/quant.h"
+#include "type/vector.h"
+
+/* Operator class contract. */
+#define VX_ANN_DISTANCE_STRATEGY 1 /* the ordering operator */
+#define VX_ANN_SUPPORT_PROC 1	   /* internal -> internal, gives a VxAnnType */
+
+/* Stages of pg_stat_progress_create_index. */
+#define VX_PROGRESS_SAMPLE 2
+#define VX_PROGRESS_KMEANS 3
+#define VX_PROGRESS_ASSIGN 4
+#define VX_PROGRESS_WRITE 5
+
+/* Below this many rows lists = -1 builds a flat index. */
+#define VX_FLAT_ROWS_MAX 10000
+
+/* Width of the bound in standard deviations, see docs/quantiser.md. */
+#define VX_EPS_DEFAULT 1.9f
+#define VX_EPS_FLAT 2.5f
+#define VX_EPS_EXACT 4.0f
+
+/*
+ * What an operator class tells about its type and metric.  One constant struct
+ * per class, returned by its support function (support.c).
+ */
+typedef struct VxAnnType
+{
+	const char *name;
+	VxMetric metric;
+	/* Dimensions of a detoasted value. */
+	int (*dims)(Datum value);
+	/* Its values as float4; may point into value. */
+	const float *(*floats)(Datum value);
+	/* The operator's result, to the bit. */
+	double (*distance)(const float *x, const float *y, int dim);
+} VxAnnType;
+
+/* Reloptions (options.c); limits are in its table. */
+typedef struct VxAnnOptions
+{
+	int32 vl_len_;
+	int lists;		/* -1 by itself, 0 flat, n */
+	int bits;		/* 4 or 8 */
+	int seed;		/* of rotation and k-means */
+	int dimensions; /* 0 = from the column or the rows */
+} VxAnnOptions;
+
+#define VX_LISTS_DEFAULT (-1)
+#define VX_LISTS_MAX 65536
+#define VX_SEED_DEFAULT 42
+
+/*
+ * An open index: META and what follows from it.  Lives in the memory context
+ * that was current at vx_ann_open.
+ */
+typedef struct VxAnnIndex
+{
+	Relation index;
+	VxMeta meta; /* as of vx_ann_open or vx_ann_refresh */
+	const VxAnnType *type;
+	int dims;
+	VxQuantizer quantizer; /* of entries */
+	VxQuantizer coarse;	   /* of directory entries: 4 bits */
+	VxLeadLayout lead;	   /* ordinary leads */
+	VxLeadLayout special;  /* special leads */
+	Size dir_entry_bytes;
+	float *centre; /* dims floats; valid once born */
+	bool born;	   /* the first list exists */
+} VxAnnIndex;
+
+/* --- options.c ------------------------------------------------------------- */
+
+extern void vx_ann_options_register(void); /* from _PG_init */
+extern bytea *annoptions(Datum reloptions, bool validate);
+extern const VxAnnOptions *vx_ann_options(Relation index); /* with defaults */
+
+/* --- support.c -------------------------------------------------------------- */
+
+/* The type and metric of the first key column. */
+extern const VxAnnType *vx_ann_type(Relation index);
+
+/*
+ * Reads META and fills everything; reads the centre when there is one.
+ * ERROR when the index does not fit its operator class.
+ */
+extern void vx_ann_open(VxAnnIndex *ann, Relation index);
+
+/*
+ * Reads META again (a new start copy) and, when the index was born meanwhile,
+ * the centre.
+ */
+extern void vx_ann_refresh(VxAnnIndex *ann);
+
+/*
+ * Derives layouts and quantisers from ann->meta, for a build: index, type and
+ * meta must be set.  The centre is left to the caller.
+ */
+extern void vx_ann_derive(VxAnnIndex *ann);
+
+/*
+ * Bytes an index of this many rows is made of: fills dims, layout, bits,
+ * metric, slots, special_slots, seed, t0, lists_option, and neutral values for
+ * the rest.  ERROR 54000 when an entry does not fit a page.
+ */
+extern void vx_meta_init(VxMeta *meta, int dims, const VxAnnType *type,
+						 const VxAnnOptions *options);
+
+/*
+ * Which list a value belongs to before any centroid is looked at.
+ */
+typedef enum VxValueKind
+{
+	VX_VALUE_ORDINARY,
+	VX_VALUE_NULL, /* special list VX_LIST_NULL */
+	VX_VALUE_ZERO, /* cosine: special list VX_LIST_ZERO */
+} VxValueKind;
+
+/*
+ * Detoasts, checks the dimension (ERROR 22000), and copies the value into x
+ * (dims floats), of unit length for cosine.
+ */
+extern VxValueKind vx_ann_value(const VxAnnType *type, int dims, Datum value,
+								bool isnull, float *x);
+
+/* --- directory.c ------------------------------------------------------------ */
+
+/* A directory entry as scans and inserts keep it. */
+typedef struct VxDirList
+{
+	uint32 list_id;
+	BlockNumber head;
+	BlockNumber cent_block;
+	uint16 cent_slot;
+	uint16 flags;
+	uint32 rows;
+	float r2;
+	float norm2;
+	float inv_norm;
+	float key; /* distance or other order key, set by the caller's rule */
+	BlockNumber dir_block;
+	uint16 dir_slot;
+} VxDirList;
+
+/*
+ * Reads the whole directory as of ann->meta, one page at a time under share
+ * lock, pending entries left out.  When query is given (prepared with
+ * ann->coarse), key is the estimate of |q-c|^2 (L2, cosine) or -<q,c> (IP).
+ * *lists is allocated in the current context; returns the count.
+ */
+extern int vx_dir_read(const VxAnnIndex *ann, const VxQuery *query,
+					   VxDirList **lists);
+
+/* Encodes centroid c as the directory keeps it. */
+extern void vx_dir_entry_init(const VxAnnIndex *ann, VxDirEntry *entry,
+							  const float *centroid, float *scratch);
+
+/* --- build.c, train.c, write.c ----------------------------------------------- */
+
+extern IndexBuildResult *annbuild(Relation heap, Relation index,
+								  IndexInfo *index_info);
+extern void annbuildempty(Relation index);
+
+/* --- insert.c ----------------------------------------------------------------- */
+
+extern bool anninsert(Relation index, Datum *values, bool *isnull,
+					  ItemPointer heap_tid, Relation heap,
+					  IndexUniqueCheck check_unique, bool index_unchanged,
+					  IndexInfo *index_info);
+
+/* --- vacuum.c ----------------------------------------------------------------- */
+
+extern IndexBulkDeleteResult *annbulkdelete(IndexVacuumInfo *info,
+											IndexBulkDeleteResult *stats,
+											IndexBulkDeleteCallback callback,
+											void *callback_state);
+extern IndexBulkDeleteResult *annvacuumcleanup(IndexVacuumInfo *info,
+											   IndexBulkDeleteResult *stats);
+
+/* --- validate.c ---------------------------------------------------------------- */
+
+extern bool annvalidate(Oid opclass);
+
+/* --- scan.c -------------------------------------------------------------------- */
+
+extern IndexScanDesc annbeginscan(Relation index, int nkeys, int norderbys);
+extern void annrescan(IndexScanDesc scan, ScanKey keys, int nkeys,
+					  ScanKey orderbys, int norderbys);
+extern bool anngettuple(IndexScanDesc scan, ScanDirection direction);
+extern int64 anngetbitmap(IndexScanDesc scan, TIDBitmap *bitmap);
+extern void annendscan(IndexScanDesc scan);
+
+/*
+ * The rows the plan will ask for at most (LIMIT + OFFSET), told before the
+ * first fetch; 0 = not known.
+ */
+extern void vx_ann_scan_set_bound(IndexScanDesc scan, int64 rows);
+
+/* --- plan/cost.c ---------------------------------------------------------------- */
+
+extern void anncostestimate(PlannerInfo *root, IndexPath *path,
+							double loop_count, Cost *startup_cost,
+							Cost *total_cost, Selectivity *selectivity,
+							double *correlation, double *pages);
+
+/* --- handlers.c ------------------------------------------------------------------ */
+
+/* Is this relation an index of the access method `ann`? */
+extern bool vx_is_ann_index(Relation index);
+
+#endif
