@@ -8,8 +8,36 @@
 #ifndef VX_COMPAT_H
 #define VX_COMPAT_H
 
+#include "postgres.h"
+
+#include "access/relscan.h"
+#include "storage/bufmgr.h"
+#include "storage/lmgr.h"
+#include "utils/rel.h"
+
 #if PG_VERSION_NUM < 150000
 #error "vector_ext needs PostgreSQL 15 or later"
 #endif
+
+/* One new block at the end of a fork, locked exclusively. */
+static inline Buffer
+vx_compat_extend(Relation rel, ForkNumber fork)
+{
+#if PG_VERSION_NUM >= 160000
+	return ExtendBufferedRel(BMR_REL(rel), fork, NULL, EB_LOCK_FIRST);
+#else
+	bool lock = fork == MAIN_FORKNUM && !RELATION_IS_LOCAL(rel);
+	Buffer buffer;
+
+	if (lock)
+		LockRelationForExtension(rel, ExclusiveLock);
+	buffer = ReadBufferExtended(rel, fork, P_NEW, RBM_NORMAL, NULL);
+	/* Locked before the extension lock goes, so nobody can take it first. */
+	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
+	if (lock)
+		UnlockRelationForExtension(rel, ExclusiveLock);
+	return buffer;
+#endif
+}
 
 #endif

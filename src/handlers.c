@@ -1,0 +1,61 @@
+/*
+ * handlers.c
+ *		The handler of the access method, which wires its callbacks.
+ */
+#include "postgres.h"
+
+#include "access/amapi.h"
+#include "commands/vacuum.h"
+
+#include "ann/ann.h"
+
+PG_FUNCTION_INFO_V1(ann_handler);
+
+Datum
+ann_handler(PG_FUNCTION_ARGS)
+{
+	IndexAmRoutine *am = makeNode(IndexAmRoutine);
+
+	am->amstrategies = VX_ANN_DISTANCE_STRATEGY;
+	am->amsupport = VX_ANN_SUPPORT_PROC;
+	am->amoptsprocnum = 0;
+	am->amcanorder = false;
+	am->amcanorderbyop = true;
+	am->amcanbackward = false;
+	am->amcanunique = false;
+	am->amcanmulticol = false;
+	am->amoptionalkey = true;
+	am->amsearcharray = false;
+	am->amsearchnulls = false;
+	am->amstorage = false;
+	am->amclusterable = false;
+	am->ampredlocks = false;
+	am->amcanparallel = false;
+	am->amcaninclude = false;
+	am->amusemaintenanceworkmem = true;
+	am->amparallelvacuumoptions = VACUUM_OPTION_PARALLEL_BULKDEL;
+	am->amkeytype = InvalidOid;
+
+	am->ambuild = annbuild;
+	am->ambuildempty = annbuildempty;
+	am->aminsert = anninsert;
+	am->ambulkdelete = annbulkdelete;
+	am->amvacuumcleanup = annvacuumcleanup;
+	am->amcostestimate = anncostestimate;
+	am->amoptions = annoptions;
+	am->ambuildphasename = annbuildphasename;
+	am->amvalidate = annvalidate;
+	am->ambeginscan = annbeginscan;
+	am->amrescan = annrescan;
+	am->amgettuple = anngettuple;
+	am->amgetbitmap = anngetbitmap;
+	am->amendscan = annendscan;
+
+	PG_RETURN_POINTER(am);
+}
+
+bool
+vx_is_ann_index(Relation index)
+{
+	return index->rd_indam != NULL && index->rd_indam->amgettuple == anngettuple;
+}
