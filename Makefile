@@ -6,8 +6,8 @@ DATA = sql/vector_ext--0.1.0.sql
 KERNEL_OBJS = src/kernel/kernel.o src/kernel/scalar.o src/kernel/avx2.o
 QUANT_OBJS = src/quant/rotate.o src/quant/encode.o src/quant/query.o \
 	src/quant/kmeans.o
-TYPE_OBJS = src/type/vector_io.o src/type/vector_op.o src/type/vector_cast.o \
-	src/type/vector_agg.o
+TYPE_OBJS = src/type/vector_io.o src/type/vector_distance.o src/type/vector_op.o \
+	src/type/vector_cast.o src/type/vector_array.o src/type/vector_agg.o
 PAGE_OBJS = src/page/access.o src/page/record.o src/page/alloc.o \
 	src/page/build.o src/page/capacity.o
 ANN_OBJS = src/ann/options.o src/ann/support.o src/ann/validate.o \

@@ -29,8 +29,23 @@ typedef struct Vector
 /* A vector of zeros in the current memory context. */
 extern Vector *vx_vector_new(int dim);
 
+/* ERROR 22000 below 1 dimension, 54000 above VX_DIM_MAX. */
+extern void vx_vector_check_dim(int dim);
+
+/* ERROR 22000 unless the type modifier is absent (-1) or equals dim. */
+extern void vx_vector_check_typmod(int dim, int32 typmod);
+
 /* ERROR 22000 unless both have the same dimension. */
 extern void vx_vector_check_same_dim(const Vector *a, const Vector *b);
+
+/* ERROR 22000 for NaN and infinity. */
+extern void vx_vector_check_value(float value);
+
+/*
+ * The vector of an integer[], real[], double precision[] or numeric[], in the
+ * current memory context.  ERROR for an array that no vector can hold.
+ */
+extern Vector *vx_vector_from_array(Datum array);
 
 /*
  * The distances as the operators return them: double precision accumulation,
@@ -42,5 +57,6 @@ extern double vx_l2_distance(const float *x, const float *y, int dim);
 extern double vx_negative_inner_product(const float *x, const float *y,
 										int dim);
 extern double vx_cosine_distance(const float *x, const float *y, int dim);
+extern double vx_l1_distance(const float *x, const float *y, int dim);
 
 #endif

@@ -1,0 +1,447 @@
+\echo Use "CREATE EXTENSION vector_ext" to load this file. \quit
+
+-- type vector
+
+CREATE TYPE vector;
+
+
+CREATE FUNCTION vector_in(cstring, oid, integer) RETURNS vector
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION vector_out(vector) RETURNS cstring
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION vector_typmod_in(cstring[]) RETURNS integer
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION vector_recv(internal, oid, integer) RETURNS vector
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION vector_send(vector) RETURNS bytea
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE TYPE vector (
+	INPUT = vector_in,
+	OUTPUT = vector_out,
+	TYPMOD_IN = vector_typmod_in,
+	RECEIVE = vector_recv,
+	SEND = vector_send,
+	STORAGE = external
+);
+
+-- distances
+
+
+CREATE FUNCTION l2_distance(vector, vector) RETURNS float8
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION inner_product(vector, vector) RETURNS float8
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION cosine_distance(vector, vector) RETURNS float8
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION l1_distance(vector, vector) RETURNS float8
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+-- other public functions
+
+
+CREATE FUNCTION vector_dims(vector) RETURNS integer
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION vector_norm(vector) RETURNS float8
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION l2_normalize(vector) RETURNS vector
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION binary_quantize(vector) RETURNS bit
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION subvector(vector, integer, integer) RETURNS vector
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+-- functions behind operators
+
+
+CREATE FUNCTION vector_add(vector, vector) RETURNS vector
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION vector_sub(vector, vector) RETURNS vector
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION vector_mul(vector, vector) RETURNS vector
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION vector_concat(vector, vector) RETURNS vector
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION vector_lt(vector, vector) RETURNS bool
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION vector_le(vector, vector) RETURNS bool
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION vector_eq(vector, vector) RETURNS bool
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION vector_ne(vector, vector) RETURNS bool
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION vector_ge(vector, vector) RETURNS bool
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION vector_gt(vector, vector) RETURNS bool
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION vector_cmp(vector, vector) RETURNS integer
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION vector_l2_squared_distance(vector, vector) RETURNS float8
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION vector_negative_inner_product(vector, vector) RETURNS float8
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION vector_spherical_distance(vector, vector) RETURNS float8
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+-- aggregates
+
+
+CREATE FUNCTION vector_accum(double precision[], vector) RETURNS double precision[]
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION vector_combine(double precision[], double precision[]) RETURNS double precision[]
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION vector_avg(double precision[]) RETURNS vector
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION vector_sum(double precision[]) RETURNS vector
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE AGGREGATE avg(vector) (
+	SFUNC = vector_accum,
+	STYPE = double precision[],
+	FINALFUNC = vector_avg,
+	COMBINEFUNC = vector_combine,
+	INITCOND = '{0}',
+	PARALLEL = SAFE
+);
+
+
+CREATE AGGREGATE sum(vector) (
+	SFUNC = vector_accum,
+	STYPE = double precision[],
+	FINALFUNC = vector_sum,
+	COMBINEFUNC = vector_combine,
+	INITCOND = '{0}',
+	PARALLEL = SAFE
+);
+
+
+-- casts
+
+
+CREATE FUNCTION vector(vector, integer, boolean) RETURNS vector
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION array_to_vector(integer[], integer, boolean) RETURNS vector
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION array_to_vector(real[], integer, boolean) RETURNS vector
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION array_to_vector(double precision[], integer, boolean) RETURNS vector
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION array_to_vector(numeric[], integer, boolean) RETURNS vector
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION vector_to_float4(vector, integer, boolean) RETURNS real[]
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE CAST (vector AS vector)
+	WITH FUNCTION vector(vector, integer, boolean) AS IMPLICIT;
+
+
+CREATE CAST (vector AS real[])
+	WITH FUNCTION vector_to_float4(vector, integer, boolean) AS IMPLICIT;
+
+
+CREATE CAST (integer[] AS vector)
+	WITH FUNCTION array_to_vector(integer[], integer, boolean) AS ASSIGNMENT;
+
+
+CREATE CAST (real[] AS vector)
+	WITH FUNCTION array_to_vector(real[], integer, boolean) AS ASSIGNMENT;
+
+
+CREATE CAST (double precision[] AS vector)
+	WITH FUNCTION array_to_vector(double precision[], integer, boolean) AS ASSIGNMENT;
+
+
+CREATE CAST (numeric[] AS vector)
+	WITH FUNCTION array_to_vector(numeric[], integer, boolean) AS ASSIGNMENT;
+
+
+-- operators: distances, which an index can order by
+
+
+CREATE OPERATOR <-> (
+	LEFTARG = vector, RIGHTARG = vector, FUNCTION = l2_distance,
+	COMMUTATOR = <->
+);
+
+
+CREATE OPERATOR <#> (
+	LEFTARG = vector, RIGHTARG = vector, FUNCTION = vector_negative_inner_product,
+	COMMUTATOR = <#>
+);
+
+
+CREATE OPERATOR <=> (
+	LEFTARG = vector, RIGHTARG = vector, FUNCTION = cosine_distance,
+	COMMUTATOR = <=>
+);
+
+
+CREATE OPERATOR <+> (
+	LEFTARG = vector, RIGHTARG = vector, FUNCTION = l1_distance,
+	COMMUTATOR = <+>
+);
+
+
+-- operators: arithmetic
+
+
+CREATE OPERATOR + (
+	LEFTARG = vector, RIGHTARG = vector, FUNCTION = vector_add,
+	COMMUTATOR = +
+);
+
+
+CREATE OPERATOR - (
+	LEFTARG = vector, RIGHTARG = vector, FUNCTION = vector_sub
+);
+
+
+CREATE OPERATOR * (
+	LEFTARG = vector, RIGHTARG = vector, FUNCTION = vector_mul,
+	COMMUTATOR = *
+);
+
+
+CREATE OPERATOR || (
+	LEFTARG = vector, RIGHTARG = vector, FUNCTION = vector_concat
+);
+
+
+-- operators: comparison
+
+
+CREATE OPERATOR < (
+	LEFTARG = vector, RIGHTARG = vector, FUNCTION = vector_lt,
+	COMMUTATOR = >, NEGATOR = >=,
+	RESTRICT = scalarltsel, JOIN = scalarltjoinsel
+);
+
+
+CREATE OPERATOR <= (
+	LEFTARG = vector, RIGHTARG = vector, FUNCTION = vector_le,
+	COMMUTATOR = >=, NEGATOR = >,
+	RESTRICT = scalarlesel, JOIN = scalarlejoinsel
+);
+
+
+CREATE OPERATOR = (
+	LEFTARG = vector, RIGHTARG = vector, FUNCTION = vector_eq,
+	COMMUTATOR = =, NEGATOR = <>,
+	RESTRICT = eqsel, JOIN = eqjoinsel
+);
+
+
+CREATE OPERATOR <> (
+	LEFTARG = vector, RIGHTARG = vector, FUNCTION = vector_ne,
+	COMMUTATOR = <>, NEGATOR = =,
+	RESTRICT = neqsel, JOIN = neqjoinsel
+);
+
+
+CREATE OPERATOR >= (
+	LEFTARG = vector, RIGHTARG = vector, FUNCTION = vector_ge,
+	COMMUTATOR = <=, NEGATOR = <,
+	RESTRICT = scalargesel, JOIN = scalargejoinsel
+);
+
+
+CREATE OPERATOR > (
+	LEFTARG = vector, RIGHTARG = vector, FUNCTION = vector_gt,
+	COMMUTATOR = <, NEGATOR = <=,
+	RESTRICT = scalargtsel, JOIN = scalargtjoinsel
+);
+
+
+CREATE OPERATOR CLASS vector_ops
+	DEFAULT FOR TYPE vector USING btree AS
+	OPERATOR 1 <,
+	OPERATOR 2 <=,
+	OPERATOR 3 =,
+	OPERATOR 4 >=,
+	OPERATOR 5 >,
+	FUNCTION 1 vector_cmp(vector, vector);
+
+-- distance operators with an array on the right-hand side: the support function
+-- turns each into the operator of the same name on vectors
+
+CREATE FUNCTION vector_array_support(internal) RETURNS internal
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+
+CREATE FUNCTION vector_array_l2_distance(vector, integer[]) RETURNS float8
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
+	SUPPORT vector_array_support;
+
+CREATE FUNCTION vector_array_l2_distance(vector, real[]) RETURNS float8
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
+	SUPPORT vector_array_support;
+
+CREATE FUNCTION vector_array_l2_distance(vector, double precision[]) RETURNS float8
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
+	SUPPORT vector_array_support;
+
+CREATE FUNCTION vector_array_l2_distance(vector, numeric[]) RETURNS float8
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
+	SUPPORT vector_array_support;
+
+CREATE FUNCTION vector_array_negative_inner_product(vector, integer[]) RETURNS float8
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
+	SUPPORT vector_array_support;
+
+CREATE FUNCTION vector_array_negative_inner_product(vector, real[]) RETURNS float8
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
+	SUPPORT vector_array_support;
+
+CREATE FUNCTION vector_array_negative_inner_product(vector, double precision[]) RETURNS float8
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
+	SUPPORT vector_array_support;
+
+CREATE FUNCTION vector_array_negative_inner_product(vector, numeric[]) RETURNS float8
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
+	SUPPORT vector_array_support;
+
+CREATE FUNCTION vector_array_cosine_distance(vector, integer[]) RETURNS float8
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
+	SUPPORT vector_array_support;
+
+CREATE FUNCTION vector_array_cosine_distance(vector, real[]) RETURNS float8
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
+	SUPPORT vector_array_support;
+
+CREATE FUNCTION vector_array_cosine_distance(vector, double precision[]) RETURNS float8
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
+	SUPPORT vector_array_support;
+
+CREATE FUNCTION vector_array_cosine_distance(vector, numeric[]) RETURNS float8
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
+	SUPPORT vector_array_support;
+
+CREATE FUNCTION vector_array_l1_distance(vector, integer[]) RETURNS float8
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
+	SUPPORT vector_array_support;
+
+CREATE FUNCTION vector_array_l1_distance(vector, real[]) RETURNS float8
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
+	SUPPORT vector_array_support;
+
+CREATE FUNCTION vector_array_l1_distance(vector, double precision[]) RETURNS float8
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
+	SUPPORT vector_array_support;
+
+CREATE FUNCTION vector_array_l1_distance(vector, numeric[]) RETURNS float8
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
+	SUPPORT vector_array_support;
+
+CREATE OPERATOR <-> (
+	LEFTARG = vector, RIGHTARG = integer[], FUNCTION = vector_array_l2_distance
+);
+
+
+CREATE OPERATOR <-> (
+	LEFTARG = vector, RIGHTARG = real[], FUNCTION = vector_array_l2_distance
+);
+
+
+CREATE OPERATOR <-> (
+	LEFTARG = vector, RIGHTARG = double precision[], FUNCTION = vector_array_l2_distance
+);
+
+
+CREATE OPERATOR <-> (
+	LEFTARG = vector, RIGHTARG = numeric[], FUNCTION = vector_array_l2_distance
+);
+
+
+CREATE OPERATOR <#> (
+	LEFTARG = vector, RIGHTARG = integer[], FUNCTION = vector_array_negative_inner_product
+);
+
+
+CREATE OPERATOR <#> (
+	LEFTARG = vector, RIGHTARG = real[], FUNCTION = vector_array_negative_inner_product
+);
+
+
+CREATE OPERATOR <#> (
+	LEFTARG = vector, RIGHTARG = double precision[], FUNCTION = vector_array_negative_inner_product
+);
+
+
+CREATE OPERATOR <#> (
+	LEFTARG = vector, RIGHTARG = numeric[], FUNCTION = vector_array_negative_inner_product
+);
+
+
+CREATE OPERATOR <=> (
+	LEFTARG = vector, RIGHTARG = integer[], FUNCTION = vector_array_cosine_distance
+);
+
+
+CREATE OPERATOR <=> (
+	LEFTARG = vector, RIGHTARG = real[], FUNCTION = vector_array_cosine_distance
+);
+
+
+CREATE OPERATOR <=> (
+	LEFTARG = vector, RIGHTARG = double precision[], FUNCTION = vector_array_cosine_distance
+);
+
+
+CREATE OPERATOR <=> (
+	LEFTARG = vector, RIGHTARG = numeric[], FUNCTION = vector_array_cosine_distance
+);
+
+
+CREATE OPERATOR <+> (
+	LEFTARG = vector, RIGHTARG = integer[], FUNCTION = vector_array_l1_distance
+);
+
+
+CREATE OPERATOR <+> (
+	LEFTARG = vector, RIGHTARG = real[], FUNCTION = vector_array_l1_distance
+);
+
+
+CREATE OPERATOR <+> (
+	LEFTARG = vector, RIGHTARG = double precision[], FUNCTION = vector_array_l1_distance
+);
+
+
+CREATE OPERATOR <+> (
+	LEFTARG = vector, RIGHTARG = numeric[], FUNCTION = vector_array_l1_distance
+);
+
+
+-- end of type vector
