@@ -445,3 +445,40 @@ CREATE OPERATOR <+> (
 
 
 -- end of type vector
+
+-- access method ann
+
+CREATE FUNCTION ann_handler(internal) RETURNS index_am_handler
+	AS 'MODULE_PATHNAME' LANGUAGE C;
+
+CREATE ACCESS METHOD ann TYPE INDEX HANDLER ann_handler;
+
+COMMENT ON ACCESS METHOD ann IS
+	'approximate nearest neighbour index over quantised vectors, flat or in lists';
+
+-- The argument is not used: the result is a constant of the library.
+CREATE FUNCTION ann_vector_l2_support(internal) RETURNS internal
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION ann_vector_ip_support(internal) RETURNS internal
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION ann_vector_cosine_support(internal) RETURNS internal
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE OPERATOR CLASS vector_l2_ops
+	DEFAULT FOR TYPE vector USING ann AS
+	OPERATOR 1 <-> (vector, vector) FOR ORDER BY float_ops,
+	FUNCTION 1 (vector, vector) ann_vector_l2_support(internal);
+
+CREATE OPERATOR CLASS vector_ip_ops
+	FOR TYPE vector USING ann AS
+	OPERATOR 1 <#> (vector, vector) FOR ORDER BY float_ops,
+	FUNCTION 1 (vector, vector) ann_vector_ip_support(internal);
+
+CREATE OPERATOR CLASS vector_cosine_ops
+	FOR TYPE vector USING ann AS
+	OPERATOR 1 <=> (vector, vector) FOR ORDER BY float_ops,
+	FUNCTION 1 (vector, vector) ann_vector_cosine_support(internal);
+
+-- end of access method ann

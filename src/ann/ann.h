@@ -177,6 +177,8 @@ extern void vx_dir_entry_init(const VxAnnIndex *ann, VxDirEntry *entry,
 extern IndexBuildResult *annbuild(Relation heap, Relation index,
 								  IndexInfo *index_info);
 extern void annbuildempty(Relation index);
+/* Name of a stage above, for pg_stat_progress_create_index. */
+extern char *annbuildphasename(int64 phase);
 
 /* --- insert.c ----------------------------------------------------------------- */
 

@@ -1,0 +1,257 @@
+/*
+ * support.c
+ *		What an operator class tells about its type, and an index being opened.
+ *
+ * Everything that follows from META alone (layouts, quantisers) is derived
+ * here, so build, insert, scan and vacuum agree on it.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "fmgr.h"
+#include "utils/rel.h"
+
+#include "ann/ann.h"
+
+PG_FUNCTION_INFO_V1(ann_vector_l2_support);
+PG_FUNCTION_INFO_V1(ann_vector_ip_support);
+PG_FUNCTION_INFO_V1(ann_vector_cosine_support);
+
+/* --- operator classes -------------------------------------------------------- */
+
+static int
+vector_dims(Datum value)
+{
+	return ((const Vector *) DatumGetPointer(value))->dim;
+}
+
+static const float *
+vector_floats(Datum value)
+{
+	return ((const Vector *) DatumGetPointer(value))->x;
+}
+
+static const VxAnnType vector_l2 = {
+	.name = "vector_l2_ops",
+	.metric = VX_METRIC_L2,
+	.dims = vector_dims,
+	.floats = vector_floats,
+	.distance = vx_l2_distance,
+};
+
+static const VxAnnType vector_ip = {
+	.name = "vector_ip_ops",
+	.metric = VX_METRIC_IP,
+	.dims = vector_dims,
+	.floats = vector_floats,
+	.distance = vx_negative_inner_product,
+};
+
+static const VxAnnType vector_cosine = {
+	.name = "vector_cosine_ops",
+	.metric = VX_METRIC_COSINE,
+	.dims = vector_dims,
+	.floats = vector_floats,
+	.distance = vx_cosine_distance,
+};
+
+Datum
+ann_vector_l2_support(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_POINTER(&vector_l2);
+}
+
+Datum
+ann_vector_ip_support(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_POINTER(&vector_ip);
+}
+
+Datum
+ann_vector_cosine_support(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_POINTER(&vector_cosine);
+}
+
+const VxAnnType *
+vx_ann_type(Relation index)
+{
+	FmgrInfo *support = index_getprocinfo(index, 1, VX_ANN_SUPPORT_PROC);
+
+	return (const VxAnnType *) DatumGetPointer(
+		FunctionCall1(support, PointerGetDatum(NULL)));
+}
+
+VxValueKind
+vx_ann_value(const VxAnnType *type, int dims, Datum value, bool isnull,
+			 float *x)
+{
+	Datum plain;
+	int got;
+
+	if (isnull)
+		return VX_VALUE_NULL;
+	plain = PointerGetDatum(PG_DETOAST_DATUM(value));
+	got = type->dims(plain);
+	if (got != dims)
+		ereport(ERROR, (errcode(ERRCODE_DATA_EXCEPTION),
+						errmsg("expected %d dimensions, not %d", dims, got)));
+	memcpy(x, type->floats(plain), sizeof(float) * dims);
+	if (type->metric == VX_METRIC_COSINE && !vx_normalize(x, dims))
+		return VX_VALUE_ZERO;
+	return VX_VALUE_ORDINARY;
+}
+
+/* --- META -------------------------------------------------------------------- */
+
+/*
+ * The stopping rule before any calibration, by target recall and the same for
+ * every k.  L2 and cosine stop by density (kappa), inner product after a share
+ * of the rows.
+ */
+static void
+default_calibration(VxMeta *meta)
+{
+	static const float kappa[VX_CALIBRATION_TARGETS] = {0.1f, 0.2f, 0.4f, 0.9f,
+														1.9f};
+	static const float share[VX_CALIBRATION_TARGETS] = {0.05f, 0.07f, 0.12f,
+														0.25f, 0.40f};
+	bool by_share = meta->metric == VX_METRIC_IP;
+
+	for (int t = 0; t < VX_CALIBRATION_TARGETS; t++)
+		for (int k = 0; k < VX_CALIBRATION_KS; k++)
+		{
+			VxCalibration *entry = &meta->table[t][k];
+
+			entry->kappa = by_share ? 0 : kappa[t];
+			entry->lambda = 1.05f;
+			entry->share = by_share ? share[t] : 0;
+		}
+}
+
+/* A lead must hold at least one entry. */
+static void
+check_entry_fits(int dims, int bits)
+{
+	if (vx_lead_slots(dims, bits) > 0)
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+			 errmsg("an index entry of %d dimensions at %d bits does not fit a "
+					"page",
+					dims, bits),
+			 errdetail("Its code takes %d bytes, a page has %d bytes for "
+					   "entries.",
+					   vx_code_bytes(dims, bits),
+					   (int) (VX_PAGE_END - VX_LEAD_PLANES_AT)),
+			 bits > 4 ? errhint("Use bits = 4.") : 0));
+}
+
+void
+vx_meta_init(VxMeta *meta, int dims, const VxAnnType *type,
+			 const VxAnnOptions *options)
+{
+	float *scratch;
+
+	Assert(dims >= 1 && dims <= VX_DIM_MAX);
+	check_entry_fits(dims, options->bits);
+	memset(meta, 0, sizeof(VxMeta));
+	meta->magic = VX_MAGIC;
+	meta->format = VX_FORMAT;
+	meta->dims = dims;
+	meta->layout = VX_LAYOUT_WHOLE;
+	meta->bits = options->bits;
+	meta->metric = type->metric;
+	meta->slots = vx_lead_slots(dims, options->bits);
+	meta->special_slots = vx_special_slots();
+	meta->seed = options->seed;
+	meta->shape_seq = 1;
+	meta->dir_epoch = 1;
+	meta->next_list_id = VX_LIST_FIRST;
+	meta->pending_from = VX_PENDING_NONE;
+	meta->dir_head = InvalidBlockNumber;
+	meta->dir_tail = InvalidBlockNumber;
+	meta->null_head = InvalidBlockNumber;
+	meta->zero_head = InvalidBlockNumber;
+	meta->centre_block = InvalidBlockNumber;
+	meta->cent_open = InvalidBlockNumber;
+	meta->writer_version = VX_WRITER_VERSION;
+	meta->lists_option = options->lists;
+
+	scratch = palloc(sizeof(float) * dims);
+	meta->t0 = vx_quantizer_t0(dims, options->bits, scratch);
+	pfree(scratch);
+	default_calibration(meta);
+}
+
+/* --- opening ------------------------------------------------------------------ */
+
+/* Sets up a quantiser of the index; signs are those of its rotation. */
+static void
+init_quantizer(VxQuantizer *quantizer, const VxMeta *meta, int bits, float t0)
+{
+	quantizer->metric = meta->metric;
+	quantizer->dim = meta->dims;
+	quantizer->bits = bits;
+	quantizer->t0 = t0;
+}
+
+void
+vx_ann_derive(VxAnnIndex *ann)
+{
+	const VxMeta *meta = &ann->meta;
+	int dims = meta->dims;
+	uint8 *signs = palloc(vx_rotation_bytes(dims));
+	/*
+	 * The best 4-bit scale of a Gaussian direction is close to 3 sqrt(dims);
+	 * where the search starts only has to be near and always the same.
+	 */
+	float coarse_t0 = meta->bits == 4 ? meta->t0 : 3.0f * sqrtf(dims);
+
+	ann->dims = dims;
+	init_quantizer(&ann->quantizer, meta, meta->bits, meta->t0);
+	init_quantizer(&ann->coarse, meta, 4, coarse_t0);
+	vx_rotation_init(&ann->quantizer.rotation, dims, meta->seed, signs);
+	ann->coarse.rotation = ann->quantizer.rotation;
+	vx_lead_layout(meta->slots, vx_code_bytes(dims, meta->bits), &ann->lead);
+	vx_lead_layout(meta->special_slots, 0, &ann->special);
+	ann->dir_entry_bytes = vx_dir_entry_bytes(dims);
+	ann->centre = palloc0(sizeof(float) * dims);
+	ann->born = BlockNumberIsValid(meta->dir_head);
+}
+
+/* The centre never changes once it exists. */
+static void
+read_centre(VxAnnIndex *ann)
+{
+	if (!vx_cent_read(ann->index, &ann->meta, ann->meta.centre_block,
+					  ann->meta.centre_slot, VX_LIST_CENTRE, ann->centre))
+		vx_corrupt(ann->index, ann->meta.centre_block, "no centre at slot %d",
+				   ann->meta.centre_slot);
+}
+
+void
+vx_ann_open(VxAnnIndex *ann, Relation index)
+{
+	ann->index = index;
+	ann->type = vx_ann_type(index);
+	vx_meta_read(index, &ann->meta);
+	if (ann->meta.metric != ann->type->metric)
+		vx_corrupt(index, VX_META_BLOCK,
+				   "metric %d does not fit operator class %s", ann->meta.metric,
+				   ann->type->name);
+	vx_ann_derive(ann);
+	if (ann->born)
+		read_centre(ann);
+}
+
+void
+vx_ann_refresh(VxAnnIndex *ann)
+{
+	vx_meta_read(ann->index, &ann->meta);
+	if (ann->born || !BlockNumberIsValid(ann->meta.dir_head))
+		return;
+	read_centre(ann);
+	ann->born = true;
+}
