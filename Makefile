@@ -1,4 +1,9 @@
 # vector_ext: `make help` lists the targets.
+#
+# This file is read twice.  A user's make runs the rules at its end, which
+# install what is missing and then call make again with VX_BUILD=1: only then
+# is PGXS included, because it may not be there before.
+
 MODULE_big = vector_ext
 EXTENSION = vector_ext
 DATA = sql/vector_ext--0.1.0.sql
@@ -20,17 +25,106 @@ ROOT_OBJS = src/module.o src/handlers.o
 OBJS = $(KERNEL_OBJS) $(QUANT_OBJS) $(TYPE_OBJS) $(PAGE_OBJS) $(ANN_OBJS) \
 	$(PLAN_OBJS) $(INSPECT_OBJS) $(ROOT_OBJS)
 
+PG_CONFIG ?= pg_config
+export PG_CONFIG
+
+# Only in the second reading: PGXS and what it takes.
+ifdef VX_BUILD
+
 # The serial OpenBLAS: a backend must never get a thread.  The run path keeps
 # the choice whatever the system's alternatives say.
-OPENBLAS_DIR ?= /usr/lib/$(shell gcc -dumpmachine)/openblas-serial
-PG_CPPFLAGS = -I$(srcdir)/src
+MULTIARCH := $(shell gcc -dumpmachine)
+OPENBLAS_DIR ?= /usr/lib/$(MULTIARCH)/openblas-serial
+PG_CPPFLAGS = -I$(srcdir)/src -I/usr/include/$(MULTIARCH)/openblas-serial
 # Stored codes must not depend on fused multiply-add.
 PG_CFLAGS = -ffp-contract=off -ftree-vectorize
 SHLIB_LINK = -L$(OPENBLAS_DIR) -Wl,-rpath,$(OPENBLAS_DIR) -lopenblas -lm
 
-PG_CONFIG ?= pg_config
 PGXS := $(shell $(PG_CONFIG) --pgxs)
+# Bitcode for the server's JIT only where its clang is installed.
+CLANG_WANTED := $(shell sed -n 's/^CLANG *= *//p' $(dir $(PGXS))../Makefile.global)
+ifeq ($(and $(CLANG_WANTED),$(shell command -v $(CLANG_WANTED))),)
+override with_llvm = no
+endif
 include $(PGXS)
 
 HEADERS_ALL = $(wildcard src/*.h src/*/*.h)
 $(OBJS) $(OBJS:.o=.bc): $(HEADERS_ALL)
+
+else
+
+# One job a processor, unless make was given a number.
+JOBS = $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(shell nproc))
+BUILD = +$(MAKE) --no-print-directory VX_BUILD=1 $(JOBS)
+# Root may write into the server's folders; an ordinary user asks sudo to.
+PKGLIBDIR = $(shell $(PG_CONFIG) --pkglibdir)
+SUDO = $(shell test -w $(PKGLIBDIR) || command -v sudo)
+SOURCES = $(wildcard src/*.[ch] src/*/*.[ch] test/*/*.[ch] bench/*.[ch])
+TESTS =
+
+.DEFAULT_GOAL = all
+
+-include test/unit/unit.mk bench/bench.mk
+
+.PHONY: all install demo demo-clean ask check unit regress isolation tap lint \
+	format format-check bench clean help packages-build packages-test \
+	packages-demo
+
+all: packages-build ## build the extension (what `make` alone does)
+	$(BUILD) all
+
+install: all ## install it into the server that PG_CONFIG names
+	+$(SUDO) $(MAKE) --no-print-directory -s VX_BUILD=1 PG_CONFIG="$(PG_CONFIG)" \
+		install
+
+demo: packages-demo install ## search 60,000 package descriptions: the whole job
+	@demo/demo.sh run
+
+ask: ## ask the demo: make ask Q="play music in a terminal"
+	@demo/demo.sh ask
+
+demo-clean: ## stop the demo's server and remove the demo
+	@demo/demo.sh clean
+
+check: packages-test ## run all tests; the last line says N passed, N failed
+	@test/check.sh $(MAKE) lint unit regress isolation tap
+
+unit: packages-test ## plain C tests of the layers below PostgreSQL
+
+regress: packages-test install ## SQL tests; TESTS="a b" runs some
+	@test/suite.sh regress $(TESTS)
+
+isolation: packages-test install ## tests of concurrent sessions; TESTS=...
+	@test/suite.sh isolation $(TESTS)
+
+tap: packages-test install ## tests of crash, replica, damage; TESTS=...
+	@test/suite.sh tap $(TESTS)
+
+lint: packages-test ## include rule, other rules, formatting
+	@perl test/lint/lint.pl
+
+format: packages-test ## lay out the C code with clang-format 14
+	clang-format-14 -i $(SOURCES)
+
+format-check: ## say what `make format` would change
+	@if command -v clang-format-14 >/dev/null; then \
+		clang-format-14 --dry-run -Werror $(SOURCES); \
+	else echo "skipped: clang-format-14 is not installed"; fi
+
+bench: packages-demo install ## measure speed and recall, see bench/
+
+clean: ## remove what was built
+	rm -rf build results src/*.o src/*.bc src/*/*.o src/*/*.bc *.so
+
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(firstword $(MAKEFILE_LIST)) | \
+		expand -t 14
+
+packages-build packages-test packages-demo:
+	@test/packages.sh $(@:packages-%=%) "$(PG_CONFIG)"
+
+# One object, for those who work on it.
+src/%.o: packages-build
+	$(BUILD) $@
+
+endif
