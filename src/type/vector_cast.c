@@ -10,7 +10,9 @@
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/float.h"
+#include "utils/fmgrprotos.h"
 #include "utils/lsyscache.h"
+#include "utils/numeric.h"
 
 #include "type/vector.h"
 
@@ -28,6 +30,13 @@ vector(PG_FUNCTION_ARGS)
 	PG_RETURN_VECTOR_P(v);
 }
 
+static void
+out_of_range(const char *value)
+{
+	ereport(ERROR, (errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+					errmsg("\"%s\" is out of range for type vector", value)));
+}
+
 /* Rounds to float4; underflow gives zero, as in the text form. */
 static float
 narrow(double value)
@@ -35,11 +44,22 @@ narrow(double value)
 	float narrowed = (float) value;
 
 	if (isinf(narrowed) && !isinf(value))
-		ereport(ERROR, (errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-						errmsg("\"%s\" is out of range for type vector",
-							   float8out_internal(value))));
+		out_of_range(float8out_internal(value));
 	vx_vector_check_value(narrowed);
 	return narrowed;
+}
+
+static double
+numeric_value(Datum numeric)
+{
+	double value = DatumGetFloat8(
+		DirectFunctionCall1(numeric_float8_no_overflow, numeric));
+
+	/* A finite numeric may exceed even a double. */
+	if (isinf(value) && !numeric_is_inf(DatumGetNumeric(numeric)))
+		out_of_range(
+			DatumGetCString(DirectFunctionCall1(numeric_out, numeric)));
+	return value;
 }
 
 static float
@@ -54,15 +74,10 @@ element_value(Datum element, Oid type)
 		case FLOAT8OID:
 			return narrow(DatumGetFloat8(element));
 		case NUMERICOID:
-			/* Infinity for what a double cannot hold. */
-			return narrow(DatumGetFloat8(
-				DirectFunctionCall1(numeric_float8_no_overflow, element)));
+			return narrow(numeric_value(element));
 		default:
-			ereport(ERROR,
-					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-					 errmsg("unsupported array type"),
-					 errdetail("Arrays of integer, real, double precision "
-							   "and numeric can become vectors.")));
+			/* The casts are declared for the types above only. */
+			elog(ERROR, "unsupported array element type %u", type);
 			return 0;
 	}
 }
