@@ -11,6 +11,7 @@
 #include "postgres.h"
 
 #include "access/relscan.h"
+#include "commands/vacuum.h"
 #include "storage/bufmgr.h"
 #include "storage/lmgr.h"
 #include "utils/rel.h"
@@ -37,6 +38,17 @@ vx_compat_extend(Relation rel, ForkNumber fork)
 	if (lock)
 		UnlockRelationForExtension(rel, ExclusiveLock);
 	return buffer;
+#endif
+}
+
+/* VACUUM's cost-based sleep and check for interrupts. */
+static inline void
+vx_compat_vacuum_delay(void)
+{
+#if PG_VERSION_NUM >= 180000
+	vacuum_delay_point(false);
+#else
+	vacuum_delay_point();
 #endif
 }
 

@@ -9,6 +9,7 @@
 #include "postgres.h"
 
 #include "miscadmin.h"
+#include "storage/freespace.h"
 #include "storage/indexfsm.h"
 
 #include "compat.h"
@@ -73,6 +74,12 @@ void
 vx_page_record_free(Relation index, BlockNumber block)
 {
 	RecordFreeIndexPage(index, block);
+}
+
+bool
+vx_page_recorded_free(Relation index, BlockNumber block)
+{
+	return GetRecordedFreeSpace(index, block) > 0;
 }
 
 void

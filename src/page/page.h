@@ -131,6 +131,9 @@ extern void vx_page_unclaim(Relation index, Buffer buffer);
 /* Tells the free space map of a page that is FREE on disk. */
 extern void vx_page_record_free(Relation index, BlockNumber block);
 
+/* Does the free space map say that the block is free?  A hint. */
+extern bool vx_page_recorded_free(Relation index, BlockNumber block);
+
 /* Makes the free space map's upper levels right (end of VACUUM). */
 extern void vx_free_map_vacuum(Relation index);
 
