@@ -56,7 +56,7 @@ else
 
 # One job a processor, unless make was given a number.
 JOBS = $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(shell nproc))
-BUILD = +$(MAKE) --no-print-directory VX_BUILD=1 $(JOBS)
+BUILD = +@$(MAKE) --no-print-directory -s VX_BUILD=1 $(JOBS)
 # Root may write into the server's folders; an ordinary user asks sudo to.
 PKGLIBDIR = $(shell $(PG_CONFIG) --pkglibdir)
 SUDO = $(shell test -w $(PKGLIBDIR) || command -v sudo)
@@ -72,10 +72,11 @@ TESTS =
 	packages-demo
 
 all: packages-build ## build the extension (what `make` alone does)
+	@echo "building vector_ext for $$($(PG_CONFIG) --version)"
 	$(BUILD) all
 
 install: all ## install it into the server that PG_CONFIG names
-	+$(SUDO) $(MAKE) --no-print-directory -s VX_BUILD=1 PG_CONFIG="$(PG_CONFIG)" \
+	+@$(SUDO) $(MAKE) --no-print-directory -s VX_BUILD=1 PG_CONFIG="$(PG_CONFIG)" \
 		install
 
 demo: packages-demo install ## search 60,000 package descriptions: the whole job

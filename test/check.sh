@@ -22,5 +22,6 @@ for part in "$@"; do
 	grep -E '(^| )skipped' "$logs/$part" | sed "s/^/$part: /" || true
 done
 awk '{ passed += $2; failed += $4 }
-	END { printf "%d passed, %d failed\n", passed, failed
-		exit failed != 0 }' $logs/summary
+	END { printf "%d passed, %d failed\n", passed, failed }' \
+	$logs/summary | tee $logs/total
+grep -q ', 0 failed' $logs/total

@@ -26,7 +26,8 @@ PG_CONFIG=$(command -v "${PG_CONFIG:-pg_config}")
 bindir=$("$PG_CONFIG" --bindir)
 port=5432
 
-# as_user: what makes a command run as the ordinary user.
+# as_user: what makes a command run as the ordinary user.  (runuser changes
+# HOME, so commands are given it again.)
 if [ "$(id -u)" != 0 ]; then
 	user= as_user=
 elif id postgres >/dev/null 2>&1; then
@@ -152,7 +153,7 @@ $2"; shift 2 ;;
 	# the copy of stdin, because a background command gets /dev/null.
 	status=0
 	exec 3<&0
-	$as_user "$@" <&3 3<&- &
+	$as_user env HOME="$HOME" "$@" <&3 3<&- &
 	child=$!
 	wait $child || status=$?
 	child=
@@ -183,7 +184,7 @@ exec)
 	shift 3
 	environment "$dir"
 	cd "$dir"
-	$as_user "$@"
+	$as_user env HOME="$HOME" "$@"
 	;;
 stop)
 	stop "${2:?folder}"
