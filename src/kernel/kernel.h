@@ -23,6 +23,16 @@ typedef struct VxCosineParts
 	double bb;
 } VxCosineParts;
 
+/* Sums over the levels y of a code, a direction o and a rotated centroid c. */
+typedef struct VxCodeSums
+{
+	double oy;
+	double yy;
+	double oo;
+	double yc;
+	double oc;
+} VxCodeSums;
+
 /*
  * How one list turns code dot products into distances for one query.  All in
  * "key" units: squared distance for L2 and cosine (of unit vectors), negative
@@ -40,7 +50,8 @@ typedef struct VxListQuery
 {
 	float base;	  /* L2: |q-c|^2; IP: -<q,c> */
 	float a;	  /* L2: 1; IP: -k */
-	float b;	  /* L2: 2; IP: 1 */
+	float b;	  /* L2: 2; IP: 1; times a power of two taken out of step,
+				   * h2 and noise2 where those would leave float's range */
 	float step;	  /* scale of the int8 query */
 	float offset; /* (2^bits - 1) / 2 * sum of the int8 query */
 	float h2;	  /* L2: |q-c|^2; IP: |q-kc|^2 */
@@ -83,40 +94,77 @@ typedef struct VxKernels
 	 * dimension order, dim values followed by at least 64 zero bytes.  Exact
 	 * integers: AVX2 equals scalar.  Never reads past rows * stride code bytes.
 	 */
-	void (*dot_u4)(const uint8_t *codes, int rows, int dim,
-				   const int8_t *query, int32_t *out);
+	void (*dot_u4)(const uint8_t *codes, int rows, int dim, const int8_t *query,
+				   int32_t *out);
 
 	/* The same for one byte per dimension, stride = dim. */
-	void (*dot_u8)(const uint8_t *codes, int rows, int dim,
-				   const int8_t *query, int32_t *out);
+	void (*dot_u8)(const uint8_t *codes, int rows, int dim, const int8_t *query,
+				   int32_t *out);
 
 	/*
 	 * Estimates and lower bounds of rows entries from their dot products, see
-	 * VxListQuery.  low[i] may be -inf or -FLT_MAX-ish for entries with huge
-	 * factors, never NaN.  AVX2 equals scalar within 4 ulp of the largest term.
+	 * VxListQuery.  Where the width err overflows or is not a number, est is
+	 * FLT_MAX and low is -inf: always a candidate, never a threshold.  Neither
+	 * is ever NaN.  AVX2 equals scalar within 4 ulp of the largest term.
 	 */
 	void (*bound)(const VxListQuery *q, const VxFactors *factors,
 				  const int32_t *dots, int rows, float *est, float *low);
 
 	/*
-	 * One round of the butterfly network of the rotation; bit-equal on every
-	 * level (see quant/rotate.c): in-place, unnormalised Walsh-Hadamard
-	 * transform of n = 2^k floats, then every value multiplied by scale.
+	 * The kernels from here on feed stored codes, so they are bit-equal on
+	 * every level: a fixed order of operations, no fused multiply-add.  Sums
+	 * are taken in 8 lanes (term i into lane i mod 8), and the lanes are added
+	 * as ((0+4)+(2+6)) + ((1+5)+(3+7)).
+	 */
+
+	/*
+	 * In-place, unnormalised Walsh-Hadamard transform of n = 2^k floats, strides
+	 * 1, 2, 4, ... in this order, then every value multiplied by scale.
 	 */
 	void (*hadamard)(float *x, int n, float scale);
 
+	/* Negates x[i] where bit i mod 8 of signs[i / 8] is set. */
+	void (*flip_signs)(float *x, const uint8_t *signs, int dim);
+
 	/*
-	 * Scale search of the encoder, bit-equal on every level (sums are taken in
-	 * 8 lanes in a fixed order): for a direction o of dim floats, levels =
-	 * 2^(bits-1) - 1 and scale t:
-	 *	v_i = min(levels, floor(t * |o_i|)), w_i = v_i + 0.5
-	 *	*wo = sum w_i * |o_i|, *ww = sum w_i^2
+	 * x[i], x[i + gap] := (x[i] + x[i + gap]) * scale, (x[i] - x[i + gap]) *
+	 * scale for i < count; gap >= count.
 	 */
-	void (*scale_sums)(const float *o, int dim, float t, int levels,
-					   float *wo, float *ww);
+	void (*butterfly)(float *x, int count, int gap, float scale);
+
+	/* |x - y|^2, every step in double; y NULL means 0. */
+	double (*norm2)(const float *x, const float *y, int dim);
+
+	/* out = (x - y) * factor, in double, rounded at the end; y NULL means 0. */
+	void (*scaled_difference)(const float *x, const float *y, double factor,
+							  int dim, float *out);
+
+	/*
+	 * Scale search of the encoder: for a direction o of dim floats, levels =
+	 * 2^(bits-1) - 1 and each scale t[k], k < count:
+	 *	v_i = min(levels, floor(t * |o_i|)), w_i = v_i + 0.5
+	 *	wo[k] = sum w_i * |o_i|, ww[k] = sum w_i^2
+	 */
+	void (*scale_sums)(const float *o, int dim, const float *t, int count,
+					   int levels, float *wo, float *ww);
+
+	/* u_i = levels + 1 + v_i where o_i >= 0, levels - v_i elsewhere. */
+	void (*quantize)(const float *o, int dim, float t, int levels, uint8_t *u);
+
+	/* Double sums over a code, y_i = u_i - centre. */
+	void (*code_sums)(const uint8_t *u, const float *o, const float *rotated,
+					  int dim, float centre, VxCodeSums *sums);
+
+	/*
+	 * Smallest and second smallest of norm2[j] - 2 * dots[j] over j < lists
+	 * (+inf where not a number); returns the first j of the smallest, 0 when
+	 * all are +inf.
+	 */
+	int (*nearest)(const float *dots, const float *norm2, int lists,
+				   float *smallest, float *second);
 } VxKernels;
 
-/* The table in use.  Set by vx_kernels_choose() only. */
+/* The table in use, scalar at first.  Set by vx_kernels_choose() only. */
 extern const VxKernels *vx_kernels;
 
 /*
@@ -128,7 +176,10 @@ extern bool vx_kernels_choose(const char *name);
 /* Every table this CPU can run, best last; for tests.  Returns the count. */
 extern int vx_kernels_available(const VxKernels **tables, int max);
 
-/* IEEE half precision.  down: towards zero or nearest; up: never below x >= 0. */
+/*
+ * IEEE half precision.  nearest: ties to even, overflow to infinity.  up: the
+ * smallest half not below x, for x >= 0.
+ */
 extern uint16_t vx_half_nearest(float x);
 extern uint16_t vx_half_up(float x);
 extern float vx_half_float(uint16_t h);

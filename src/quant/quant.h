@@ -150,7 +150,8 @@ extern void vx_score(const VxQuery *query, const VxQuantizer *quantizer,
 
 /*
  * Called between blocks of work; may leave by longjmp (nothing is owned).
- * done and total count rows times iterations.
+ * done and total count rows assigned over all iterations; the last call says
+ * done = total.
  */
 typedef void (*VxProgress)(void *arg, int64_t done, int64_t total);
 
@@ -161,11 +162,14 @@ extern int vx_assign_block(int lists);
  * Nearest centroid by squared L2 of each of rows vectors (row-major, dim floats
  * each; rows <= vx_assign_block(lists)), by one matrix product.  norm2: |c|^2
  * of each centroid.  scratch: rows * lists floats.  distance2 may be NULL.
- * Ties go to the lowest list.
+ * Where the product cannot tell the nearest from the next (data far from the
+ * origin, duplicates), both are measured exactly: ties go to the lowest list,
+ * and the answer does not depend on how the library orders its sums.  A few
+ * rows are measured exactly without the library.
  */
-extern void vx_assign(const float *x, int rows, int dim,
-					  const float *centroids, const float *norm2, int lists,
-					  float *scratch, int32_t *list, float *distance2);
+extern void vx_assign(const float *x, int rows, int dim, const float *centroids,
+					  const float *norm2, int lists, float *scratch,
+					  int32_t *list, float *distance2);
 
 /* Squared norms of rows vectors. */
 extern void vx_norms2(const float *x, int rows, int dim, float *norm2);
@@ -173,9 +177,9 @@ extern void vx_norms2(const float *x, int rows, int dim, float *norm2);
 typedef struct VxKmeans
 {
 	const float *x; /* rows * dim, row-major */
-	int64_t rows;
+	int64_t rows;	/* 1 .. 2^31 - 1 */
 	int dim;
-	int lists;		/* wanted, <= rows */
+	int lists;		/* wanted, >= 1; at most rows are made */
 	int iterations; /* at most; stops early when nothing moves */
 	uint64_t seed;
 	VxProgress progress; /* may be NULL */
