@@ -1,0 +1,128 @@
+/*
+ * build.h
+ *		What the files of an index build share.
+ *
+ * Order of a build: survey, sample (sample.c), train (train.c), assign
+ * (build.c, through rowsort.c), write (write.c).
+ */
+#ifndef VX_ANN_BUILD_H
+#define VX_ANN_BUILD_H
+
+#include "postgres.h"
+
+#include "nodes/execnodes.h"
+#include "utils/tuplesort.h"
+
+#include "ann/ann.h"
+
+/* What the rows assigned to one list add up to. */
+typedef struct VxBuildList
+{
+	int64 rows;
+	double n2;		  /* sum of squared residuals */
+	BlockNumber head; /* set by write.c */
+} VxBuildList;
+
+/* Rows on their way from the heap to their list. */
+typedef struct VxRowSort
+{
+	Tuplesortstate *sort;
+	TupleDesc desc;
+	TupleTableSlot *in;
+	TupleTableSlot *out;
+	bytea *payload; /* factors and code of the row being put */
+	int code_bytes;
+} VxRowSort;
+
+/* Keys of the special lists, before those of lists 0, 1, ... */
+#define VX_SORT_NULL (-2)
+#define VX_SORT_ZERO (-1)
+
+typedef struct VxSortedRow
+{
+	int32 list;
+	ItemPointerData tid;
+	VxEntryFactors factors; /* not set for special lists, as is code */
+	const uint8 *code;
+} VxSortedRow;
+
+typedef struct VxBuild
+{
+	Relation heap;
+	Relation index;
+	IndexInfo *info;
+	const VxAnnOptions *options;
+	Size memory; /* bytes that sample, lists and sort may take */
+	VxAnnIndex ann;
+	/* From the survey. */
+	double rows_expected; /* rows that have a vector, an estimate */
+	int rows_dims;		  /* of the first row found, 0 = none */
+	/* From training, or from the first row when that saw none. */
+	int lists;		  /* 0 = no vector yet, 1 = flat */
+	float *centroids; /* lists * dims */
+	/* From assignment. */
+	VxBuildList *list; /* of each list */
+	VxBuildList null_list;
+	VxBuildList zero_list;
+	VxRowSort rows;
+} VxBuild;
+
+static inline Size
+vx_build_vector_bytes(const VxBuild *build)
+{
+	return sizeof(float) * build->ann.dims;
+}
+
+/* Starts a stage of pg_stat_progress_create_index. */
+extern void vx_build_stage(int stage, int64 total);
+
+/* --- sample.c ----------------------------------------------------------------- */
+
+/* Row-major vectors, of unit length for cosine. */
+typedef struct VxSample
+{
+	float *x;
+	int64 rows;
+	int64 rows_max;
+} VxSample;
+
+/*
+ * Fills rows_expected and rows_dims from random blocks; from all of them when
+ * there are few, or when the random ones hold no vector.
+ */
+extern void vx_build_survey(VxBuild *build);
+
+/*
+ * Fills the caller's sample with up to rows_max ordinary vectors at random;
+ * the same ones for the same seed and table.
+ */
+extern void vx_build_sample(VxBuild *build, VxSample *sample);
+
+/* --- train.c ------------------------------------------------------------------ */
+
+/*
+ * Chooses the number of lists, samples, and sets ann.centre, centroids and
+ * lists (0 when the sample is empty).  Needs ann derived and the survey.
+ */
+extern void vx_build_train(VxBuild *build);
+
+/* --- rowsort.c ---------------------------------------------------------------- */
+
+extern void vx_rowsort_begin(VxRowSort *rows, int code_bytes, Size memory);
+/* factors and code are NULL for a special list. */
+extern void vx_rowsort_put(VxRowSort *rows, int32 list, ItemPointer tid,
+						   const VxEntryFactors *factors, const uint8 *code);
+extern void vx_rowsort_perform(VxRowSort *rows);
+/* By list, then by heap pointer.  The code is valid until the next call. */
+extern bool vx_rowsort_next(VxRowSort *rows, VxSortedRow *row);
+extern void vx_rowsort_end(VxRowSort *rows);
+
+/* --- write.c ------------------------------------------------------------------ */
+
+/*
+ * Writes the whole fork from the sorted rows.  Without lists and rows: the
+ * empty index.
+ */
+extern void vx_build_write(VxBuild *build, ForkNumber fork);
+
+#endif

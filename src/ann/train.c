@@ -1,0 +1,207 @@
+/*
+ * train.c
+ *		From a sample of rows to the centroids of the lists.
+ *
+ * Clustering is by squared L2 distance in every metric.  The sample, the
+ * centroids and the scratch of k-means stay within build->memory together: less
+ * memory means a smaller sample, in the extreme fewer lists, never an error.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "commands/progress.h"
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "utils/memutils.h"
+
+#include "ann/build.h"
+
+/* Rows of the sample for each list: wanted, and least before lists go. */
+#define LIST_ROWS_WANTED 128
+#define LIST_ROWS_MIN 8
+
+/* Rows that give the centre of a flat index. */
+#define FLAT_ROWS 10000
+
+#define KMEANS_ITERATIONS 8
+
+typedef struct TrainPlan
+{
+	int lists;
+	int64 rows; /* of the sample, at most */
+} TrainPlan;
+
+static float *
+alloc_vectors(const VxBuild *build, int64 rows)
+{
+	return MemoryContextAllocHuge(CurrentMemoryContext,
+								  rows * vx_build_vector_bytes(build));
+}
+
+static VxKmeans
+kmeans_task(const VxBuild *build, int64 rows, int lists)
+{
+	return (VxKmeans){
+		.rows = rows,
+		.dim = build->ann.dims,
+		.lists = lists,
+		.iterations = KMEANS_ITERATIONS,
+		.seed = build->options->seed,
+	};
+}
+
+/* --- how many lists and rows ---------------------------------------------------- */
+
+static int
+lists_wanted(const VxBuild *build)
+{
+	if (build->options->lists >= 0)
+		return build->options->lists;
+	if (build->rows_expected < VX_FLAT_ROWS_MAX)
+		return 0;
+	return (int) Min(rint(2 * sqrt(build->rows_expected)), VX_LISTS_MAX);
+}
+
+static bool
+fits(const VxBuild *build, int lists, int64 rows)
+{
+	VxKmeans task = kmeans_task(build, rows, lists);
+
+	return (rows + lists) * vx_build_vector_bytes(build) +
+			   vx_kmeans_scratch_bytes(&task) <=
+		   build->memory;
+}
+
+/* The largest sample that fits beside so many lists, up to what is wanted. */
+static int64
+rows_that_fit(const VxBuild *build, int lists)
+{
+	int64 low = 0;
+	int64 high = (int64) lists * LIST_ROWS_WANTED;
+
+	if (fits(build, lists, high))
+		return high;
+	while (low + 1 < high)
+	{
+		int64 middle = low + (high - low) / 2;
+
+		if (fits(build, lists, middle))
+			low = middle;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static TrainPlan
+plan_training(const VxBuild *build)
+{
+	TrainPlan plan = {.lists = lists_wanted(build)};
+	int64 vectors_max = build->memory / vx_build_vector_bytes(build);
+
+	/* Assignment holds each centroid twice, beside the sort. */
+	plan.lists = Min(plan.lists, vectors_max / 4);
+	while (plan.lists > 1)
+	{
+		plan.rows = rows_that_fit(build, plan.lists);
+		if (plan.rows >= (int64) plan.lists * LIST_ROWS_MIN)
+			return plan;
+		plan.lists -= (plan.lists + 7) / 8;
+	}
+	plan.lists = 1;
+	plan.rows = Max(Min(FLAT_ROWS, vectors_max / 2), 1);
+	return plan;
+}
+
+/* --- training -------------------------------------------------------------------- */
+
+static void
+mean(const VxSample *sample, int dims, float *out)
+{
+	double *sum = palloc0(sizeof(double) * dims);
+
+	for (int64 row = 0; row < sample->rows; row++)
+	{
+		const float *x = sample->x + row * dims;
+
+		for (int i = 0; i < dims; i++)
+			sum[i] += x[i];
+	}
+	for (int i = 0; i < dims; i++)
+		out[i] = (float) (sum[i] / sample->rows);
+	pfree(sum);
+}
+
+static void
+kmeans_progress(void *arg, int64_t done, int64_t total)
+{
+	const int params[] = {PROGRESS_CREATEIDX_TUPLES_DONE,
+						  PROGRESS_CREATEIDX_TUPLES_TOTAL};
+	const int64 values[] = {done, total};
+
+	CHECK_FOR_INTERRUPTS();
+	pgstat_progress_update_multi_param(2, params, values);
+}
+
+/* Sums of huge values may leave the range of float4. */
+static void
+replace_infinite(const VxBuild *build, float *centroids, int lists)
+{
+	int dims = build->ann.dims;
+
+	for (int list = 0; list < lists; list++)
+	{
+		float *c = centroids + (Size) list * dims;
+		bool finite = true;
+
+		for (int i = 0; i < dims; i++)
+			finite &= isfinite(c[i]) != 0;
+		if (!finite)
+			memcpy(c, build->ann.centre, vx_build_vector_bytes(build));
+	}
+}
+
+static void
+cluster(VxBuild *build, const VxSample *sample, int lists)
+{
+	VxKmeans task = kmeans_task(build, sample->rows, lists);
+	void *scratch;
+
+	task.x = sample->x;
+	task.progress = kmeans_progress;
+	vx_build_stage(VX_PROGRESS_KMEANS, task.rows * task.iterations);
+	vx_blas_single_thread();
+	build->centroids = alloc_vectors(build, lists);
+	scratch = MemoryContextAllocHuge(CurrentMemoryContext,
+									 vx_kmeans_scratch_bytes(&task));
+	build->lists = vx_kmeans(&task, build->centroids, scratch);
+	pfree(scratch);
+	replace_infinite(build, build->centroids, build->lists);
+}
+
+void
+vx_build_train(VxBuild *build)
+{
+	TrainPlan plan = plan_training(build);
+	VxSample sample = {.rows_max = plan.rows};
+	int lists;
+
+	build->lists = 0;
+	if (build->rows_expected == 0)
+		return;
+	sample.x = alloc_vectors(build, sample.rows_max);
+	vx_build_sample(build, &sample);
+	lists = (int) Min(plan.lists, sample.rows);
+	if (sample.rows > 0)
+		mean(&sample, build->ann.dims, build->ann.centre);
+	if (lists > 1)
+		cluster(build, &sample, lists);
+	pfree(sample.x);
+	/* One list is the flat index, whose centroid is the centre. */
+	if (lists == 1 || build->lists == 1)
+	{
+		build->lists = 1;
+		build->centroids = build->ann.centre;
+	}
+}
