@@ -15,7 +15,10 @@ run()
 	mkdir -p "$dir"
 	cp demo/*.py "$dir/"
 	test/cluster.sh start "$dir"
-	test/cluster.sh exec "$dir" -- $python demo.py run
+	if ! test/cluster.sh exec "$dir" -- $python demo.py run; then
+		test/cluster.sh stop "$dir"
+		exit 1
+	fi
 	psql=$("${PG_CONFIG:-pg_config}" --bindir)/psql
 	cat <<-END
 
