@@ -482,3 +482,39 @@ CREATE OPERATOR CLASS vector_cosine_ops
 	FUNCTION 1 (vector, vector) ann_vector_cosine_support(internal);
 
 -- end of access method ann
+
+-- inspection of ann indexes
+
+CREATE FUNCTION ann_info(index regclass,
+	OUT metric text, OUT dimensions int, OUT bits int,
+	OUT lists_option int, OUT lists int, OUT flat bool,
+	OUT rows bigint, OUT dead_rows bigint,
+	OUT null_rows bigint, OUT zero_rows bigint,
+	OUT pages bigint, OUT index_bytes bigint, OUT bytes_per_row float8,
+	OUT slots_per_page int, OUT seed bigint, OUT format int,
+	OUT shape_seq bigint, OUT mean_residual float8,
+	OUT average_list_rows float8, OUT largest_list_rows bigint)
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION ann_info(regclass) IS
+	'sizes and settings of an ann index; rows as of the build or the last VACUUM';
+
+CREATE FUNCTION ann_lists(index regclass,
+	OUT list_id bigint, OUT rows bigint, OUT pages int, OUT run int,
+	OUT mean_residual float8, OUT centroid_norm float8, OUT kind text)
+	RETURNS SETOF record
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED
+	ROWS 1000;
+
+COMMENT ON FUNCTION ann_lists(regclass) IS
+	'the lists of an ann index, with their rows now';
+
+CREATE FUNCTION ann_check(index regclass, heapallindexed bool DEFAULT false,
+	OUT pages_checked bigint, OUT rows_checked bigint,
+	OUT leaked_pages bigint)
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
+
+COMMENT ON FUNCTION ann_check(regclass, bool) IS
+	'verifies the invariants of an ann index and, on request, every row of its table';
+
+-- end of inspection of ann indexes

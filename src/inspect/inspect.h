@@ -1,0 +1,31 @@
+/*
+ * inspect.h
+ *		What the inspecting SQL functions share.
+ */
+#ifndef VX_INSPECT_INSPECT_H
+#define VX_INSPECT_INSPECT_H
+
+#include "ann/ann.h"
+
+/*
+ * Opens an index for reading its pages.  ERROR 42809 when it is not an index of
+ * the access method ann, 0A000 or 55000 when its pages cannot be read now.
+ */
+extern Relation vx_inspect_open(Oid index_id, LOCKMODE lock);
+
+/* A list as counted now. */
+typedef struct VxListCount
+{
+	uint64 rows;
+	uint32 pages;
+	uint32 run;
+} VxListCount;
+
+/*
+ * Counts a list, walking it again when VACUUM unlinks one of its pages
+ * meanwhile.  False when the head belongs to somebody else by now.
+ */
+extern bool vx_inspect_count(const VxAnnIndex *ann, uint32 list_id,
+							 BlockNumber head, VxListCount *count);
+
+#endif
