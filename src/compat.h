@@ -10,11 +10,14 @@
 
 #include "postgres.h"
 
+#include "access/genam.h"
 #include "access/relscan.h"
 #include "commands/vacuum.h"
+#include "nodes/execnodes.h"
 #include "storage/bufmgr.h"
 #include "storage/lmgr.h"
 #include "utils/rel.h"
+#include "utils/tuplesort.h"
 
 #if PG_VERSION_NUM < 150000
 #error "vector_ext needs PostgreSQL 15 or later"
@@ -49,6 +52,43 @@ vx_compat_vacuum_delay(void)
 	vacuum_delay_point(false);
 #else
 	vacuum_delay_point();
+#endif
+}
+
+/* Next datum of a sort, not copied; false at the end. */
+static inline bool
+vx_compat_sort_getdatum(Tuplesortstate *sort, Datum *value, bool *isnull)
+{
+#if PG_VERSION_NUM >= 160000
+	return tuplesort_getdatum(sort, true, false, value, isnull, NULL);
+#else
+	return tuplesort_getdatum(sort, true, value, isnull, NULL);
+#endif
+}
+
+/* Begins the index scan of an executor node, as its first fetch would. */
+static inline IndexScanDesc
+vx_compat_beginscan(IndexScanState *node, Snapshot snapshot)
+{
+#if PG_VERSION_NUM >= 180000
+	return index_beginscan(node->ss.ss_currentRelation,
+						   node->iss_RelationDesc, snapshot,
+						   &node->iss_Instrument, node->iss_NumScanKeys,
+						   node->iss_NumOrderByKeys);
+#else
+	return index_beginscan(node->ss.ss_currentRelation,
+						   node->iss_RelationDesc, snapshot,
+						   node->iss_NumScanKeys, node->iss_NumOrderByKeys);
+#endif
+}
+
+/* One more search of the index, for EXPLAIN. */
+static inline void
+vx_compat_count_search(IndexScanDesc scan)
+{
+#if PG_VERSION_NUM >= 180000
+	if (scan->instrument)
+		scan->instrument->nsearches++;
 #endif
 }
 

@@ -1,0 +1,183 @@
+/*
+ * directory.c
+ *		Reading the directory of lists, and making its entries.
+ *
+ * A directory entry keeps a 4-bit code of its centroid, so that ordering the
+ * lists reads a fraction of the exact centroids' bytes.  The code is made like
+ * that of a row of a flat index: relative to the global centre.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "miscadmin.h"
+
+#include "ann/ann.h"
+
+/* The codes and factors of one directory page, copied out of the lock. */
+typedef struct DirBatch
+{
+	int count;
+	int capacity;
+	uint8 *codes;
+	float *f;
+	float *n;
+	uint16 *sn;
+	uint16 *en;
+	int32 *dots;
+	float *est;
+	float *low;
+} DirBatch;
+
+static void
+batch_init(DirBatch *batch, const VxAnnIndex *ann)
+{
+	int n = vx_dir_entries_per_page(ann->dims);
+
+	batch->count = 0;
+	batch->capacity = n;
+	batch->codes = palloc((Size) n * vx_code_bytes(ann->dims, 4));
+	batch->f = palloc(sizeof(float) * n);
+	batch->n = palloc(sizeof(float) * n);
+	batch->sn = palloc(sizeof(uint16) * n);
+	batch->en = palloc(sizeof(uint16) * n);
+	batch->dots = palloc(sizeof(int32) * n);
+	batch->est = palloc(sizeof(float) * n);
+	batch->low = palloc(sizeof(float) * n);
+}
+
+static void
+batch_add(DirBatch *batch, const VxAnnIndex *ann, const VxDirEntry *entry)
+{
+	int bytes = vx_code_bytes(ann->dims, 4);
+	int i = batch->count++;
+
+	memcpy(batch->codes + (Size) i * bytes, entry->code, bytes);
+	batch->f[i] = entry->f;
+	batch->n[i] = entry->n;
+	batch->sn[i] = entry->sn;
+	batch->en[i] = entry->en;
+}
+
+static void
+batch_score(DirBatch *batch, const VxAnnIndex *ann, const VxQuery *query,
+			const VxListQuery *terms, VxDirList *lists)
+{
+	VxFactors factors = {batch->f, batch->n, batch->sn, batch->en};
+
+	vx_score(query, &ann->coarse, terms, batch->codes, &factors, batch->count,
+			 batch->dots, batch->est, batch->low);
+	for (int i = 0; i < batch->count; i++)
+		lists[i].key = batch->est[i];
+}
+
+static void
+copy_entry(VxDirList *list, const VxDirEntry *entry, BlockNumber block,
+		   int slot)
+{
+	list->list_id = entry->list_id;
+	list->head = entry->head;
+	list->cent_block = entry->cent_block;
+	list->cent_slot = entry->cent_slot;
+	list->flags = entry->flags;
+	list->rows = entry->rows;
+	list->r2 = entry->r2;
+	list->norm2 = entry->norm2;
+	list->inv_norm = entry->inv_norm;
+	list->key = 0;
+	list->dir_block = block;
+	list->dir_slot = slot;
+}
+
+/*
+ * Appends the entries of one page to lists (which has room) and returns the
+ * next block.
+ */
+static BlockNumber
+read_page(const VxAnnIndex *ann, BlockNumber block, DirBatch *batch,
+		  VxDirList *lists, int *count)
+{
+	Buffer buffer;
+	Page page = vx_page_lock_kind(ann->index, block, VX_SHARE, VX_PAGE_DIR,
+								  &buffer);
+	VxDirHeader *header = vx_page_dir(page);
+	BlockNumber next = header->next;
+
+	if (header->used > batch->capacity)
+		vx_corrupt(ann->index, block, "directory page has %d entries",
+				   header->used);
+	batch->count = 0;
+	for (int slot = 0; slot < header->used; slot++)
+	{
+		VxDirEntry *entry = vx_dir_entry(page, ann->dir_entry_bytes, slot);
+
+		if (entry->list_id == VX_LIST_NONE ||
+			entry->list_id >= ann->meta.pending_from ||
+			entry->list_id >= ann->meta.next_list_id)
+			continue;
+		copy_entry(&lists[*count + batch->count], entry, block, slot);
+		batch_add(batch, ann, entry);
+	}
+	vx_page_unlock(buffer);
+	return next;
+}
+
+int
+vx_dir_read(const VxAnnIndex *ann, const VxQuery *query, VxDirList **lists)
+{
+	BlockNumber block = ann->meta.dir_head;
+	BlockNumber pages = 0;
+	BlockNumber pages_max = vx_page_count(ann->index);
+	int capacity = 0;
+	int count = 0;
+	DirBatch batch;
+	VxListQuery terms = {0};
+
+	*lists = NULL;
+	batch_init(&batch, ann);
+	if (query != NULL)
+		vx_query_list(query, &ann->coarse, ann->centre, ann->centre, 0, &terms);
+	while (block != InvalidBlockNumber)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (++pages > pages_max)
+			vx_corrupt(ann->index, block, "directory chain does not end");
+		if (count + batch.capacity > capacity)
+		{
+			Size bytes;
+
+			capacity = Max(capacity * 2, (int) ann->meta.list_count) +
+				batch.capacity;
+			bytes = sizeof(VxDirList) * (Size) capacity;
+			*lists = *lists == NULL
+				? MemoryContextAllocHuge(CurrentMemoryContext, bytes)
+				: repalloc_huge(*lists, bytes);
+		}
+		block = read_page(ann, block, &batch, *lists, &count);
+		if (query != NULL)
+			batch_score(&batch, ann, query, &terms, *lists + count);
+		count += batch.count;
+	}
+	return count;
+}
+
+void
+vx_dir_entry_init(const VxAnnIndex *ann, VxDirEntry *entry,
+				  const float *centroid, float *scratch)
+{
+	float *rotated = palloc(sizeof(float) * ann->dims);
+	VxListRef flat = {ann->centre, rotated};
+	VxEntryFactors factors;
+	double norm2;
+
+	vx_list_rotate(&ann->coarse, ann->centre, ann->centre, rotated);
+	vx_encode(&ann->coarse, &flat, centroid, entry->code, &factors, scratch);
+	entry->f = factors.f;
+	entry->n = factors.n;
+	entry->sn = factors.sn;
+	entry->en = factors.en;
+	norm2 = vx_kernels->inner_product(centroid, centroid, ann->dims);
+	entry->norm2 = norm2;
+	entry->inv_norm = norm2 > 0 ? 1.0 / sqrt(norm2) : 0;
+	pfree(rotated);
+}

@@ -1,0 +1,557 @@
+/*
+ * insert.c
+ *		Inserting one row: choosing its list, its page and its slot.
+ *
+ * The steps are numbered as in src/ann/README.md, "Insert".  An insert holds the
+ * lock of one lead while it changes it, and never waits for a head while it does:
+ * a chain grows under the head's lock, taken before the tail's.
+ */
+#include "postgres.h"
+
+#include "access/genam.h"
+#include "catalog/pg_class_d.h"
+#include "miscadmin.h"
+#include "storage/lmgr.h"
+#include "storage/lock.h"
+#include "utils/memutils.h"
+
+#include "ann/ann.h"
+
+/* LOCKTAG_OBJECT subid of the lock under which the first list is born. */
+#define BIRTH_SUBID 2
+
+/* What one statement's inserts share, in IndexInfo's ii_AmCache. */
+typedef struct InsertCache
+{
+	VxAnnIndex ann;
+	MemoryContext row_context;
+} InsertCache;
+
+/* A row on its way to a list. */
+typedef struct Row
+{
+	ItemPointer tid;
+	const float *x;
+	uint8 *code;
+	VxEntryFactors factors;
+} Row;
+
+/* Where it goes. */
+typedef struct Target
+{
+	uint32 list_id;
+	BlockNumber head;
+	const VxLeadLayout *layout;
+} Target;
+
+typedef enum Outcome
+{
+	PLACED,
+	AGAIN,	   /* the list closed or moved away: start over */
+	NEXT_PAGE, /* this page is full: try the one returned */
+} Outcome;
+
+/* --- birth ------------------------------------------------------------------- */
+
+/* Claims and fills the CENT chain of a centre too long for one page: records N. */
+static BlockNumber
+write_long_centre(VxAnnIndex *ann, const float *centre)
+{
+	int pages = vx_cent_chain_pages(ann->dims);
+	Buffer *buffers = palloc(sizeof(Buffer) * pages);
+	BlockNumber first;
+
+	for (int i = 0; i < pages; i++)
+		buffers[i] = vx_page_claim(ann->index, buffers, i);
+	first = BufferGetBlockNumber(buffers[0]);
+	for (int i = 0; i < pages; i += 4)
+	{
+		VxRecord *record = vx_record_begin(ann->index);
+
+		for (int j = i; j < Min(pages, i + 4); j++)
+		{
+			Page page = vx_record_page(record, buffers[j], true);
+			VxCentSlot *slot;
+			int done = j * VX_CENT_PAGE_FLOATS;
+
+			vx_init_cent(page, ann->dims);
+			vx_page_cent(page)->count = 1;
+			if (j + 1 < pages)
+				vx_page_cent(page)->next =
+					BufferGetBlockNumber(buffers[j + 1]);
+			slot = vx_cent_slot(page, 0, 0);
+			slot->list_id = VX_LIST_CENTRE;
+			memcpy(slot->x, centre + done,
+				   sizeof(float) *
+					   Min((int) VX_CENT_PAGE_FLOATS, ann->dims - done));
+		}
+		vx_record_finish(record);
+	}
+	for (int i = 0; i < pages; i++)
+		vx_page_unlock(buffers[i]);
+	return first;
+}
+
+static void
+init_root_entry(VxAnnIndex *ann, Page page, uint32 list_id, BlockNumber head,
+				BlockNumber cent_block)
+{
+	VxDirEntry *entry;
+	float *scratch = palloc(sizeof(float) * 2 * ann->dims);
+
+	vx_init_dir(page);
+	vx_page_dir(page)->used = 1;
+	vx_page_set_used(page, VX_DIR_ENTRIES_AT + ann->dir_entry_bytes);
+	entry = vx_dir_entry(page, ann->dir_entry_bytes, 0);
+	entry->list_id = list_id;
+	entry->head = head;
+	entry->cent_block = cent_block;
+	entry->cent_slot = 0;
+	entry->flags = VX_DIR_ROOT;
+	vx_dir_entry_init(ann, entry, ann->centre, scratch);
+	pfree(scratch);
+}
+
+/*
+ * Record B: the root list, its directory and its centre appear together.  The
+ * centre is the first vector: what matters is to remove a constant offset.
+ */
+static void
+write_birth(VxAnnIndex *ann, const float *x)
+{
+	bool long_centre = vx_cent_per_page(ann->dims) == 0;
+	BlockNumber cent_block = InvalidBlockNumber;
+	Buffer claimed[3];
+	int count = long_centre ? 2 : 3;
+	Buffer meta_buffer;
+	VxRecord *record;
+	Page page;
+	VxMeta *meta;
+	VxLead *head;
+
+	memcpy(ann->centre, x, sizeof(float) * ann->dims);
+	if (long_centre)
+		cent_block = write_long_centre(ann, x);
+	for (int i = 0; i < count; i++)
+		claimed[i] = vx_page_claim(ann->index, claimed, i);
+	if (!long_centre)
+		cent_block = BufferGetBlockNumber(claimed[2]);
+	vx_page_lock_kind(ann->index, VX_META_BLOCK, VX_EXCLUSIVE, VX_PAGE_META,
+					  &meta_buffer);
+
+	record = vx_record_begin(ann->index);
+	page = vx_record_page(record, claimed[0], true);
+	vx_init_head(page, ann->meta.next_list_id, ann->lead.slots, 0,
+				 BufferGetBlockNumber(claimed[0]));
+	head = vx_page_lead(page);
+	head->cent_block = cent_block;
+	head->head_flags = VX_DIR_ROOT;
+
+	page = vx_record_page(record, claimed[1], true);
+	init_root_entry(ann, page, ann->meta.next_list_id,
+					BufferGetBlockNumber(claimed[0]), cent_block);
+	if (!long_centre)
+	{
+		page = vx_record_page(record, claimed[2], true);
+		vx_init_cent(page, ann->dims);
+		vx_page_cent(page)->count = 1;
+		vx_cent_slot(page, ann->dims, 0)->list_id = VX_LIST_CENTRE;
+		memcpy(vx_cent_slot(page, ann->dims, 0)->x, x,
+			   sizeof(float) * ann->dims);
+	}
+	meta = vx_page_meta(vx_record_page(record, meta_buffer, false));
+	meta->next_list_id++;
+	meta->list_count = 1;
+	meta->dir_head = meta->dir_tail = BufferGetBlockNumber(claimed[1]);
+	meta->dir_run = 1;
+	meta->centre_block = cent_block;
+	meta->centre_slot = 0;
+	meta->shape_seq++;
+	meta->dir_epoch++;
+	vx_record_finish(record);
+
+	vx_page_unlock(meta_buffer);
+	for (int i = count - 1; i >= 0; i--)
+		vx_page_unlock(claimed[i]);
+}
+
+/* First insert: under BIRTH, unless somebody else was faster. */
+static void
+give_birth(VxAnnIndex *ann, const float *x)
+{
+	LOCKTAG tag;
+
+	SET_LOCKTAG_OBJECT(tag, MyDatabaseId, RelationRelationId,
+					   RelationGetRelid(ann->index), BIRTH_SUBID);
+	(void) LockAcquire(&tag, ExclusiveLock, false, false);
+	vx_ann_refresh(ann);
+	if (!ann->born)
+		write_birth(ann, x);
+	LockRelease(&tag, ExclusiveLock, false);
+	vx_ann_refresh(ann);
+}
+
+/* --- choosing the list ------------------------------------------------------------ */
+
+/* Step 2: the nearest open list; the root when there is no other. */
+static const VxDirList *
+nearest_list(const VxAnnIndex *ann, const float *x)
+{
+	VxQuery query;
+	VxDirList *lists;
+	const VxDirList *best = NULL;
+	double best_distance = 0;
+	int count;
+
+	vx_query_init(&query, &ann->coarse, x, ann->centre,
+				  palloc(VX_QUERY8_BYTES(ann->dims)),
+				  palloc(sizeof(float) * ann->dims));
+	count = vx_dir_read(ann, &query, &lists);
+	for (int i = 0; i < count; i++)
+	{
+		const VxDirList *list = &lists[i];
+		double distance = list->key;
+
+		if (list->flags & VX_DIR_CLOSING)
+			continue;
+		/* Rows belong to the nearest centroid by L2, whatever the metric. */
+		if (ann->type->metric == VX_METRIC_IP)
+			distance = list->norm2 + 2 * distance;
+		if (best != NULL && (list->flags & VX_DIR_ROOT))
+			continue;
+		if (best == NULL || (best->flags & VX_DIR_ROOT) ||
+			distance < best_distance)
+		{
+			best = list;
+			best_distance = distance;
+		}
+	}
+	return best;
+}
+
+/* Step 3: the exact centroid, and the code.  False: the list is gone. */
+static bool
+encode_row(const VxAnnIndex *ann, const VxDirList *list, Row *row)
+{
+	float *centroid = palloc(sizeof(float) * ann->dims);
+	float *rotated = palloc(sizeof(float) * ann->dims);
+	float *scratch = palloc(sizeof(float) * 2 * ann->dims);
+	VxListRef ref = {centroid, rotated};
+	uint32 owner =
+		(list->flags & VX_DIR_ROOT) ? VX_LIST_CENTRE : list->list_id;
+
+	if (!vx_cent_read(ann->index, &ann->meta, list->cent_block,
+					  list->cent_slot, owner, centroid))
+		return false;
+	vx_list_rotate(&ann->quantizer, centroid, ann->centre, rotated);
+	row->code = palloc(ann->lead.code_bytes);
+	vx_encode(&ann->quantizer, &ref, row->x, row->code, &row->factors,
+			  scratch);
+	return true;
+}
+
+/* --- choosing the page ------------------------------------------------------------ */
+
+/* Step 7, record I: the row into a free slot of a page held exclusively. */
+static void
+put_row(VxAnnIndex *ann, const Target *target, Buffer buffer, int slot,
+		const Row *row)
+{
+	const VxLeadLayout *layout = target->layout;
+	VxRecord *record = vx_record_begin(ann->index);
+	Page page = vx_record_page(record, buffer, false);
+
+	if (layout->code_bytes > 0)
+	{
+		vx_plane(page, layout->f, float)[slot] = row->factors.f;
+		vx_plane(page, layout->n, float)[slot] = row->factors.n;
+		vx_plane(page, layout->sn, uint16)[slot] = row->factors.sn;
+		vx_plane(page, layout->en, uint16)[slot] = row->factors.en;
+		memcpy(vx_plane(page, layout->codes, uint8) +
+				   (Size) slot * layout->code_bytes,
+			   row->code, layout->code_bytes);
+	}
+	vx_plane(page, layout->tids, ItemPointerData)[slot] = *row->tid;
+	vx_bit_set(vx_plane(page, layout->live, uint64), slot);
+	vx_bit_clear(vx_plane(page, layout->killed, uint64), slot);
+	vx_page_lead(page)->live++;
+	vx_record_finish(record);
+}
+
+static void
+check_lead(const VxAnnIndex *ann, BlockNumber block, Page page,
+		   const VxLeadLayout *layout)
+{
+	if (vx_page_lead(page)->slots != layout->slots)
+		vx_corrupt(ann->index, block, "lead has %d slots, not %d",
+				   vx_page_lead(page)->slots, layout->slots);
+}
+
+/* Step 8, record H: inserts start at block from now on. */
+static void
+move_hint(VxAnnIndex *ann, const Target *target, BlockNumber block)
+{
+	Buffer head_buffer;
+	Buffer buffer = InvalidBuffer;
+
+	if (vx_lead_lock(ann->index, target->head, VX_EXCLUSIVE, target->list_id,
+					 NULL, &head_buffer) == NULL)
+		return;
+	/* Only a page of this list: it may have been unlinked since. */
+	if (block == target->head ||
+		vx_lead_lock(ann->index, block, VX_EXCLUSIVE, target->list_id, NULL,
+					 &buffer) != NULL)
+	{
+		VxRecord *record = vx_record_begin(ann->index);
+		Page page = vx_record_page(record, head_buffer, false);
+
+		vx_page_lead(page)->insert_block = block;
+		vx_record_finish(record);
+	}
+	if (BufferIsValid(buffer))
+		vx_page_unlock(buffer);
+	vx_page_unlock(head_buffer);
+}
+
+/* Record E {new, head, tail}: an empty lead at the end of the chain. */
+static void
+link_page(VxAnnIndex *ann, const Target *target, Buffer fresh,
+		  Buffer head_buffer, Buffer tail_buffer)
+{
+	BlockNumber block = BufferGetBlockNumber(fresh);
+	VxRecord *record = vx_record_begin(ann->index);
+	Page page = vx_record_page(record, fresh, true);
+	VxLead *head;
+	VxLead *tail;
+
+	vx_init_lead(page, target->list_id, target->layout->slots,
+				 target->layout->code_bytes == 0 ? VX_LEAD_SPECIAL : 0);
+	head = vx_page_lead(vx_record_page(record, head_buffer, false));
+	tail = head_buffer == tail_buffer
+		? head
+		: vx_page_lead(vx_record_page(record, tail_buffer, false));
+	if (head->lead_run == head->lead_pages && block == head->tail_block + 1)
+		head->lead_run++;
+	head->lead_pages++;
+	head->tail_block = block;
+	head->insert_block = block;
+	tail->next = block;
+	vx_record_finish(record);
+}
+
+/*
+ * "New page".  *block is where to try next: the new page, or the tail when
+ * somebody else extended the chain meanwhile.
+ */
+static Outcome
+extend_chain(VxAnnIndex *ann, const Target *target, BlockNumber *block)
+{
+	Buffer fresh = vx_page_claim(ann->index, NULL, 0);
+	Buffer head_buffer;
+	Buffer tail_buffer;
+	Page page = vx_lead_lock(ann->index, target->head, VX_EXCLUSIVE,
+							 target->list_id, NULL, &head_buffer);
+	VxLead *tail;
+	BlockNumber tail_block;
+	bool full;
+
+	if (page == NULL || (vx_page_lead(page)->head_flags & VX_DIR_CLOSING))
+	{
+		if (page != NULL)
+			vx_page_unlock(head_buffer);
+		vx_page_unclaim(ann->index, fresh);
+		return AGAIN;
+	}
+	tail_block = vx_page_lead(page)->tail_block;
+	tail_buffer = head_buffer;
+	if (tail_block != target->head)
+	{
+		page = vx_lead_lock(ann->index, tail_block, VX_EXCLUSIVE,
+							target->list_id, NULL, &tail_buffer);
+		if (page == NULL)
+			vx_corrupt(ann->index, target->head,
+					   "tail of list %u is block %u, which is not its",
+					   target->list_id, tail_block);
+	}
+	tail = vx_page_lead(page);
+	if (tail->next != InvalidBlockNumber)
+		vx_corrupt(ann->index, tail_block, "tail of list %u has a next page",
+				   target->list_id);
+	full = tail->live >= tail->slots;
+	if (full)
+	{
+		*block = BufferGetBlockNumber(fresh);
+		link_page(ann, target, fresh, head_buffer, tail_buffer);
+	}
+	else
+		*block = tail_block;
+	if (tail_buffer != head_buffer)
+		vx_page_unlock(tail_buffer);
+	vx_page_unlock(head_buffer);
+	if (full)
+		vx_page_unlock(fresh);
+	else
+		vx_page_unclaim(ann->index, fresh);
+	return NEXT_PAGE;
+}
+
+/* Step 5: the page *block, or the next one to try. */
+static Outcome
+try_page(VxAnnIndex *ann, const Target *target, const Row *row,
+		 BlockNumber *block)
+{
+	Buffer buffer;
+	Page page = vx_lead_lock(ann->index, *block, VX_EXCLUSIVE,
+							 target->list_id, NULL, &buffer);
+	VxLead *lead;
+	int slot;
+
+	if (page == NULL)
+		return AGAIN;
+	check_lead(ann, *block, page, target->layout);
+	lead = vx_page_lead(page);
+	if (lead->flags & VX_LEAD_SEALED)
+	{
+		vx_page_unlock(buffer);
+		return AGAIN;
+	}
+	slot = lead->live >= lead->slots
+		? -1
+		: vx_bit_first_clear(
+			  vx_plane(page, target->layout->live, uint64), lead->slots);
+	if (slot < 0)
+	{
+		*block = lead->next;
+		vx_page_unlock(buffer);
+		return NEXT_PAGE;
+	}
+	put_row(ann, target, buffer, slot, row);
+	vx_page_unlock(buffer);
+	return PLACED;
+}
+
+/* Step 4: where inserts into this list start.  False: the list is not open. */
+static bool
+read_hint(VxAnnIndex *ann, const Target *target, BlockNumber *block)
+{
+	Buffer buffer;
+	Page page = vx_lead_lock(ann->index, target->head, VX_SHARE,
+							 target->list_id, NULL, &buffer);
+	bool open;
+
+	if (page == NULL)
+		return false;
+	open = !(vx_page_lead(page)->head_flags & VX_DIR_CLOSING);
+	*block = vx_page_lead(page)->insert_block;
+	vx_page_unlock(buffer);
+	return open;
+}
+
+/* Steps 4 to 8 for a chosen list. */
+static Outcome
+place_row(VxAnnIndex *ann, const Target *target, const Row *row)
+{
+	BlockNumber hint;
+	BlockNumber block;
+	int strange = 0;
+
+	if (!read_hint(ann, target, &hint))
+		return AGAIN;
+	block = hint;
+	for (;;)
+	{
+		Outcome outcome;
+
+		CHECK_FOR_INTERRUPTS();
+		if (block == InvalidBlockNumber)
+			outcome = extend_chain(ann, target, &block);
+		else
+			outcome = try_page(ann, target, row, &block);
+		if (outcome == PLACED)
+		{
+			if (block != hint)
+				move_hint(ann, target, block);
+			return PLACED;
+		}
+		if (outcome == NEXT_PAGE)
+			continue;
+		/* A page that left the list: once from the head, then start over. */
+		if (strange++ > 0)
+			return AGAIN;
+		block = target->head;
+	}
+}
+
+/* --- the whole ------------------------------------------------------------------------ */
+
+/* One attempt, from META on. */
+static Outcome
+insert_once(VxAnnIndex *ann, VxValueKind kind, Row *row)
+{
+	Target target;
+	const VxDirList *list;
+
+	vx_ann_refresh(ann);
+	if (kind != VX_VALUE_ORDINARY)
+	{
+		target.list_id = kind == VX_VALUE_NULL ? VX_LIST_NULL : VX_LIST_ZERO;
+		target.head = kind == VX_VALUE_NULL ? ann->meta.null_head
+											: ann->meta.zero_head;
+		target.layout = &ann->special;
+		return place_row(ann, &target, row);
+	}
+	if (!ann->born)
+		give_birth(ann, row->x);
+	list = nearest_list(ann, row->x);
+	if (list == NULL || !encode_row(ann, list, row))
+		return AGAIN;
+	target.list_id = list->list_id;
+	target.head = list->head;
+	target.layout = &ann->lead;
+	return place_row(ann, &target, row);
+}
+
+static InsertCache *
+open_cache(Relation index, IndexInfo *index_info)
+{
+	InsertCache *cache = index_info->ii_AmCache;
+	MemoryContext caller;
+
+	if (cache != NULL)
+		return cache;
+	caller = MemoryContextSwitchTo(index_info->ii_Context);
+	cache = palloc0(sizeof(InsertCache));
+	vx_ann_open(&cache->ann, index);
+	cache->row_context = AllocSetContextCreate(
+		index_info->ii_Context, "ann insert", ALLOCSET_DEFAULT_SIZES);
+	index_info->ii_AmCache = cache;
+	MemoryContextSwitchTo(caller);
+	return cache;
+}
+
+bool
+anninsert(Relation index, Datum *values, bool *isnull, ItemPointer heap_tid,
+		  Relation heap, IndexUniqueCheck check_unique, bool index_unchanged,
+		  IndexInfo *index_info)
+{
+	InsertCache *cache = open_cache(index, index_info);
+	VxAnnIndex *ann = &cache->ann;
+	MemoryContext caller = MemoryContextSwitchTo(cache->row_context);
+	VxValueKind kind;
+	Row row = {.tid = heap_tid};
+	float *x = palloc(sizeof(float) * ann->dims);
+
+	ann->index = index;
+	kind = vx_ann_value(ann->type, ann->dims, values[0], isnull[0], x);
+	row.x = x;
+	for (int attempt = 0; insert_once(ann, kind, &row) != PLACED; attempt++)
+	{
+		/* Each retry needs a change of the lists in between. */
+		if (attempt > 1000)
+			vx_corrupt(index, VX_META_BLOCK, "no list takes a row");
+		CHECK_FOR_INTERRUPTS();
+	}
+	MemoryContextSwitchTo(caller);
+	MemoryContextReset(cache->row_context);
+	return false;
+}

@@ -1,0 +1,219 @@
+/*
+ * probe.c
+ *		Which list is visited next, and when enough lists were visited.
+ *
+ * The rule is an entry budget from the density of centroids around the query,
+ * corrected by the distance of the k-th nearest row found so far
+ * (docs/quantiser.md, "Probing").  For inner product it is a share of all rows.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "ann/scan.h"
+#include "vector_ext.h"
+
+/* Lists whose squared distance is below this many times the nearest's count. */
+#define DENSITY_RADIUS2 1.44
+
+/* Standard deviations of a row's inner product that a list is credited with. */
+#define IP_SPREAD 3.0
+
+static const double targets[VX_CALIBRATION_TARGETS] = {0.80, 0.90, 0.95, 0.98,
+													   0.99};
+static const double ks[VX_CALIBRATION_KS] = {1, 10, 100};
+
+/* --- order ------------------------------------------------------------------ */
+
+/* From the estimate of |q-c|^2 or -<q,c> to what lists are ordered by. */
+static float
+order_key(const VxScan *scan, const VxDirList *list)
+{
+	double est = list->key;
+
+	if (list->flags & VX_DIR_ROOT)
+		return -get_float4_infinity();
+	switch (scan->ann.type->metric)
+	{
+		case VX_METRIC_L2:
+			return Max(est, 0);
+		case VX_METRIC_IP:
+			return est -
+				IP_SPREAD * scan->query_norm *
+				sqrt(Max(list->r2, 0) / scan->ann.dims);
+		case VX_METRIC_COSINE:
+			/* Distance to the centroid's direction: 14 % less work than L2. */
+			return Max(
+				0, 2.0 - (1.0 + list->norm2 - est) * (double) list->inv_norm);
+	}
+	pg_unreachable();
+}
+
+static int
+compare_lists(const void *a, const void *b)
+{
+	const VxDirList *x = a;
+	const VxDirList *y = b;
+
+	if (x->key != y->key)
+		return x->key < y->key ? -1 : 1;
+	return x->list_id < y->list_id ? -1 : x->list_id > y->list_id;
+}
+
+/* The rows of the lists about as near as the nearest one. */
+static void
+measure_density(VxScan *scan)
+{
+	double nearest = get_float8_infinity();
+
+	scan->rows_total = 0;
+	scan->rows_dense = 0;
+	for (int i = 0; i < scan->list_count; i++)
+		if (!(scan->lists[i].flags & VX_DIR_ROOT))
+			nearest = Min(nearest, scan->lists[i].key);
+	scan->base_key = Max(nearest, scan->ann.meta.r2 / 2);
+	for (int i = 0; i < scan->list_count; i++)
+	{
+		scan->rows_total += scan->lists[i].rows;
+		if (scan->lists[i].key <= DENSITY_RADIUS2 * scan->base_key)
+			scan->rows_dense += scan->lists[i].rows;
+	}
+}
+
+/* Finds the visit of a list in an older directory. */
+static VxVisit
+visit_of(uint32 list_id, const VxDirList *lists, const VxVisit *visits,
+		 int count)
+{
+	VxVisit none = {false, 0};
+
+	for (int i = 0; i < count; i++)
+		if (lists[i].list_id == list_id)
+			return visits[i];
+	return none;
+}
+
+void
+vx_probe_prepare(VxScan *scan)
+{
+	const VxAnnIndex *ann = &scan->ann;
+	float *scratch;
+	int dims = ann->dims;
+
+	if (!scan->ordered || !ann->born || scan->query_ready)
+		return;
+	scratch = palloc(sizeof(float) * dims);
+	vx_query_init(&scan->query, &ann->quantizer, scan->query_x, ann->centre,
+				  palloc(VX_QUERY8_BYTES(dims)), scratch);
+	vx_query_init(&scan->coarse, &ann->coarse, scan->query_x, ann->centre,
+				  palloc(VX_QUERY8_BYTES(dims)), scratch);
+	scan->query_ready = true;
+	pfree(scratch);
+}
+
+void
+vx_probe_order(VxScan *scan)
+{
+	VxDirList *old_lists = scan->lists;
+	VxVisit *old_visits = scan->visits;
+	int old_count = scan->next_list;
+	int walked = 0;
+	MemoryContext caller = MemoryContextSwitchTo(scan->run_context);
+
+	vx_probe_prepare(scan);
+	scan->list_count = vx_dir_read(
+		&scan->ann, scan->query_ready ? &scan->coarse : NULL, &scan->lists);
+	for (int i = 0; i < scan->list_count; i++)
+		scan->lists[i].key = order_key(scan, &scan->lists[i]);
+	qsort(scan->lists, scan->list_count, sizeof(VxDirList), compare_lists);
+	measure_density(scan);
+
+	scan->visits = palloc_extended(
+		sizeof(VxVisit) * (Size) Max(scan->list_count, 1),
+		MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	/* What was walked stays in front, so next_list goes on meaning its count. */
+	for (int i = 0; i < scan->list_count && old_count > 0; i++)
+	{
+		VxVisit visit = visit_of(scan->lists[i].list_id, old_lists, old_visits,
+								 old_count);
+		VxDirList list = scan->lists[i];
+
+		if (!visit.walked)
+			continue;
+		memmove(&scan->lists[walked + 1], &scan->lists[walked],
+				sizeof(VxDirList) * (i - walked));
+		scan->lists[walked] = list;
+		scan->visits[walked++] = visit;
+	}
+	scan->next_list = walked;
+	MemoryContextSwitchTo(caller);
+}
+
+/* --- the rule ------------------------------------------------------------------ */
+
+static double
+logit(double p)
+{
+	return log(p / (1 - p));
+}
+
+/* Position of x between points, by the line through the two nearest. */
+static double
+position(double x, const double *points, int count, double (*scale)(double),
+		 int *low)
+{
+	int i = 0;
+
+	while (i < count - 2 && x > points[i + 1])
+		i++;
+	*low = i;
+	return (scale(x) - scale(points[i])) /
+		(scale(points[i + 1]) - scale(points[i]));
+}
+
+/*
+ * The rule's parameter for the recall asked for and k rows: ln kappa is
+ * interpolated in logit(recall) and ln k.
+ */
+static double
+rule_kappa(const VxScan *scan)
+{
+	const VxCalibration(*table)[VX_CALIBRATION_KS] = scan->ann.meta.table;
+	double k = Min(Max(scan->wanted, ks[0]), ks[VX_CALIBRATION_KS - 1]);
+	int t;
+	int i;
+	double at_t = position(Min(scan->recall, 0.9999), targets,
+						   VX_CALIBRATION_TARGETS, logit, &t);
+	double at_k = position(k, ks, VX_CALIBRATION_KS, log, &i);
+	double low = (1 - at_k) * log(table[t][i].kappa) +
+		at_k * log(table[t][i + 1].kappa);
+	double high = (1 - at_k) * log(table[t + 1][i].kappa) +
+		at_k * log(table[t + 1][i + 1].kappa);
+
+	return exp((1 - at_t) * low + at_t * high);
+}
+
+bool
+vx_probe_stop(const VxScan *scan)
+{
+	const VxDirList *list;
+	double scanned = scan->rows_scanned;
+	double ratio;
+
+	if (scan->next_list >= scan->list_count)
+		return true;
+	list = &scan->lists[scan->next_list];
+	if ((list->flags & VX_DIR_ROOT) || scan->recall >= 1 ||
+		scanned < scan->wanted)
+		return false;
+	if (scan->probes > 0)
+		return scan->next_list >= (int64) scan->probes * scan->rounds;
+	if (scan->ann.type->metric == VX_METRIC_IP)
+		return scanned > rule_kappa(scan) * scan->rows_total;
+	/* While fewer than the wanted were found, top is infinite: go on. */
+	if (isinf(vx_smallest_top(&scan->top)))
+		return false;
+	ratio = list->key / Max(vx_smallest_top(&scan->top), 1e-30);
+	return scanned * ratio * ratio >
+		rule_kappa(scan) * sqrt(scan->rows_total * scan->rows_dense);
+}

@@ -1,0 +1,274 @@
+/*
+ * scan.h
+ *		The state of an index scan, shared by the files that make it up.
+ *
+ *	probe.c			which list next, and when to stop
+ *	walk.c			reading one list's pages; validation of what was read
+ *	candidates.c	bounded sets: candidates by lower bound, handled rows
+ *	rerank.c		exact distances from the heap
+ *	drain.c			everything that is left, through sorts
+ *	scan.c			the callbacks and the order of the steps
+ *
+ * The protocol is in src/ann/README.md, "Scan".
+ */
+#ifndef VX_ANN_SCAN_H
+#define VX_ANN_SCAN_H
+
+#include "ann/ann.h"
+
+#include "executor/tuptable.h"
+#include "utils/float.h"
+#include "utils/tuplesort.h"
+
+/* A heap pointer as a sortable integer. */
+static inline uint64
+vx_tid_number(const ItemPointerData *tid)
+{
+	return ((uint64) ItemPointerGetBlockNumberNoCheck(tid) << 16) |
+		ItemPointerGetOffsetNumberNoCheck(tid);
+}
+
+static inline void
+vx_tid_from_number(uint64 number, ItemPointer tid)
+{
+	ItemPointerSet(tid, number >> 16, number & 0xFFFF);
+}
+
+/* --- candidates.c -------------------------------------------------------- */
+
+/* A row that may be near: what the codes say. */
+typedef struct VxCandidate
+{
+	float low; /* lower bound of the key */
+	ItemPointerData tid;
+} VxCandidate;
+
+/* Min-heap by (low, tid) once heapified; a plain array while lists are walked. */
+typedef struct VxCandidates
+{
+	VxCandidate *items;
+	int64 count;
+	int64 capacity;
+	int64 limit; /* most that may be kept */
+} VxCandidates;
+
+extern void vx_candidates_init(VxCandidates *set, int64 limit);
+/* Room for more items, dropping those above top; false when limit is hit. */
+extern bool vx_candidates_reserve(VxCandidates *set, int more, float top);
+extern void vx_candidates_heapify(VxCandidates *set);
+extern VxCandidate vx_candidates_pop(VxCandidates *set);
+
+/* The k smallest values seen: a max-heap. */
+typedef struct VxSmallest
+{
+	double *items;
+	int64 count;
+	int64 k;
+} VxSmallest;
+
+extern void vx_smallest_init(VxSmallest *set, int64 k);
+extern void vx_smallest_add(VxSmallest *set, double value);
+/* The k-th smallest, +infinity while fewer than k were added. */
+static inline double
+vx_smallest_top(const VxSmallest *set)
+{
+	return set->count < set->k ? get_float8_infinity() : set->items[0];
+}
+
+/* Rows that were fetched from the heap: returned or rejected. */
+typedef struct VxHandled VxHandled;
+
+/* Bytes a row takes there, on average. */
+#define VX_HANDLED_BYTES 32
+
+extern VxHandled *vx_handled_create(void);
+/* Adds; false when it was there already. */
+extern bool vx_handled_add(VxHandled *set, uint64 tid);
+extern bool vx_handled_has(VxHandled *set, uint64 tid);
+extern int64 vx_handled_count(VxHandled *set);
+
+/* --- the scan --------------------------------------------------------------- */
+
+/* A row with its exact distance. */
+typedef struct VxResult
+{
+	double key;		 /* what rows are ordered by: monotone in distance */
+	double distance; /* what the operator returns */
+	uint64 tid;
+} VxResult;
+
+/* What a walk noted of a list. */
+typedef struct VxVisit
+{
+	bool walked;
+	uint64 stamp; /* of the head, when the walk began */
+} VxVisit;
+
+typedef enum VxScanPhase
+{
+	VX_SCAN_START,	/* nothing read yet */
+	VX_SCAN_TOP,	/* by candidates, in rounds of growing size */
+	VX_SCAN_DRAIN,	/* the rest, sorted by exact distance */
+	VX_SCAN_ZERO,	/* rows whose distance is NaN */
+	VX_SCAN_NULL,	/* rows whose distance is NULL */
+	VX_SCAN_DONE,
+} VxScanPhase;
+
+typedef struct VxScan
+{
+	IndexScanDesc scan;
+	VxAnnIndex ann;
+	MemoryContext context;	   /* the scan's life */
+	MemoryContext run_context; /* from rescan to rescan */
+	MemoryContext row_context; /* one batch of heap rows */
+	int64 bound;			   /* rows the plan asks for at most; 0 unknown */
+
+	/* The query, from rescan. */
+	bool ordered;	  /* there is an ORDER BY */
+	bool query_null;  /* every distance is NULL */
+	bool query_nan;	  /* every distance of a vector is NaN */
+	float *query_raw; /* as given */
+	float *query_x;	  /* as the index sees it */
+	bool query_ready; /* query and coarse are prepared */
+	VxQuery query;	  /* for entries */
+	VxQuery coarse;	  /* for the directory */
+	double query_norm;
+	double recall; /* settings frozen at rescan */
+	int probes;
+	float eps;
+
+	/* The directory, in the order of visiting. */
+	VxDirList *lists;
+	VxVisit *visits;
+	int list_count;
+	int next_list;		/* first list the rule has not reached */
+	double rows_total;	/* of the directory */
+	double rows_dense;	/* in lists around the query */
+	double base_key;	/* floor of the first list's key */
+	int64 rows_scanned; /* live entries of the lists walked */
+
+	/* The top phase. */
+	VxScanPhase phase;
+	int64 wanted;			 /* rows this round is to confirm, in all */
+	int64 returned;			 /* rows returned so far */
+	bool exhausted;			 /* nothing is left for another round */
+	bool cut;				 /* candidates above cut_key were left out */
+	double cut_key;			 /* smallest bound that may have been left out */
+	VxSmallest top;			 /* upper bounds of the wanted nearest */
+	VxCandidates candidates;
+	VxHandled *handled;
+	int64 handled_limit; /* beyond, the scan drains */
+	VxResult *results; /* fetched, not returned yet; sorted from next_result */
+	int64 result_count;
+	int64 result_capacity;
+	int64 next_result;
+	int64 confirmed; /* results before this one may be returned */
+
+	/* Drain and special lists. */
+	Tuplesortstate *sorted;
+	TupleTableSlot *sorted_slot;
+	uint64 sorted_last;
+	bool sorted_any;
+
+	/* Heap access, see rerank.c. */
+	struct VxHeap *heap;
+
+	/* Scratch for one page's scores. */
+	int32 *dots;
+	float *est;
+	float *low;
+	float *centroid;
+
+	/* Counters of this run. */
+	int64 lists_walked;
+	int64 entries_scored;
+	int64 rows_fetched;
+	int64 rounds;
+} VxScan;
+
+/* --- probe.c ------------------------------------------------------------------ */
+
+/* Prepares the query against the centre, once the index is born. */
+extern void vx_probe_prepare(VxScan *scan);
+
+/*
+ * Reads the directory and puts it in the order of visiting.  After a change of
+ * the directory, what was walked of lists that are still there is kept.
+ */
+extern void vx_probe_order(VxScan *scan);
+
+/* Is this round over before lists[next_list] is walked? */
+extern bool vx_probe_stop(const VxScan *scan);
+
+/* --- walk.c --------------------------------------------------------------------- */
+
+/*
+ * What is done with a lead under its share lock.  Must not allocate, lock or
+ * raise anything but vx_corrupt.
+ */
+typedef void (*VxLeadVisit)(VxScan *scan, void *arg, BlockNumber block,
+							Page page);
+/* What is done before each page is locked (may allocate); false ends the walk. */
+typedef bool (*VxLeadPrepare)(VxScan *scan, void *arg);
+
+/*
+ * Walks the chain of a list.  On success *stamp is the head's stamp when the
+ * walk began.  Returns false when the list is gone or kept changing: the round
+ * is stale then.
+ */
+extern bool vx_walk_list(VxScan *scan, uint32 list_id, BlockNumber head,
+						 const VxLeadLayout *layout, VxLeadPrepare prepare,
+						 VxLeadVisit visit, void *arg, uint64 *stamp);
+
+/* Adds the candidates of lists[i].  False: the candidates' limit is hit. */
+extern bool vx_walk_candidates(VxScan *scan, int i);
+
+/*
+ * Did everything that was walked stay as it was?  Reads META, and the heads of
+ * the walked lists when something changed.  On false the lists concerned are
+ * unmarked and the META copy is the start copy of the next round.
+ */
+extern bool vx_walk_validate(VxScan *scan);
+
+/* --- rerank.c --------------------------------------------------------------------- */
+
+extern struct VxHeap *vx_heap_open(VxScan *scan);
+extern void vx_heap_close(struct VxHeap *heap);
+
+/*
+ * Fetches the row and computes its exact distance.  False when the row is not
+ * visible to the scan's snapshot.
+ */
+extern bool vx_heap_distance(VxScan *scan, uint64 tid, VxResult *result);
+
+/*
+ * Fetches candidates until wanted rows are confirmed, or no candidate is left
+ * that could be among them.  Results are sorted; confirmed is set.
+ */
+extern void vx_rerank(VxScan *scan);
+
+/* Appends a result. */
+extern void vx_result_add(VxScan *scan, const VxResult *result);
+
+/* --- drain.c ------------------------------------------------------------------------ */
+
+/*
+ * All rows of the ordinary lists that were not handled yet, with exact
+ * distances, sorted by (distance, tid).
+ */
+extern void vx_drain_exact(VxScan *scan);
+
+/* The rows of lists in heap order, without distances. */
+#define VX_DRAIN_ORDINARY 1
+#define VX_DRAIN_ZERO 2
+#define VX_DRAIN_NULL 4
+extern void vx_drain_tids(VxScan *scan, int which);
+
+/* All rows of the index into a bitmap; returns how many. */
+extern int64 vx_drain_bitmap(VxScan *scan, TIDBitmap *bitmap);
+
+/* Next row of either sort; false at the end. */
+extern bool vx_drain_next(VxScan *scan, VxResult *result);
+extern void vx_drain_end(VxScan *scan);
+
+#endif

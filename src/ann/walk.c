@@ -1,0 +1,265 @@
+/*
+ * walk.c
+ *		Reading the pages of one list, and validating what was read.
+ *
+ * One page is locked at a time, and nothing is allocated, fetched or locked
+ * while it is.  A list may change between two pages: a page that belongs to
+ * somebody else restarts the walk, and the head's stamp, compared at the end of
+ * the round, tells of what the walk itself could not notice.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "port/pg_bitutils.h"
+
+#include "ann/scan.h"
+
+/* A list that changes under every one of so many walks is left for later. */
+#define WALKS_MAX 3
+
+/* Which end a walk of the chain came to. */
+typedef enum WalkEnd
+{
+	WALK_DONE,
+	WALK_GONE,	  /* the head is not this list's any more */
+	WALK_STRANGE, /* a page of the chain belongs to somebody else */
+	WALK_STOPPED, /* the caller's prepare said so */
+} WalkEnd;
+
+/* The planes of a page lie where META's slots say, or the page is damaged. */
+static void
+check_slots(VxScan *scan, BlockNumber block, Page page,
+			const VxLeadLayout *layout)
+{
+	VxLead *lead = vx_page_lead(page);
+
+	if (lead->slots != layout->slots)
+		vx_corrupt(scan->ann.index, block, "lead has %d slots, not %d",
+				   lead->slots, layout->slots);
+}
+
+static WalkEnd
+walk_once(VxScan *scan, uint32 list_id, BlockNumber head,
+		  const VxLeadLayout *layout, VxLeadPrepare prepare,
+		  VxLeadVisit visit, void *arg, uint64 *stamp)
+{
+	Relation index = scan->ann.index;
+	BlockNumber block = head;
+	BlockNumber stop = InvalidBlockNumber;
+	BlockNumber pages = 0;
+	BlockNumber pages_max = vx_page_count(index);
+
+	while (block != InvalidBlockNumber)
+	{
+		Buffer buffer;
+		Page page;
+		VxLead *lead;
+		BlockNumber next;
+
+		CHECK_FOR_INTERRUPTS();
+		if (!prepare(scan, arg))
+			return WALK_STOPPED;
+		page = vx_lead_lock(index, block, VX_SHARE, list_id, NULL, &buffer);
+		if (page == NULL)
+			return block == head ? WALK_GONE : WALK_STRANGE;
+		check_slots(scan, block, page, layout);
+		lead = vx_page_lead(page);
+		if (block == head)
+		{
+			if (!(lead->flags & VX_LEAD_HEAD))
+				vx_corrupt(index, block, "list %u starts without a head",
+						   list_id);
+			*stamp = lead->stamp;
+			stop = lead->tail_block;
+		}
+		if (lead->live > 0)
+			visit(scan, arg, block, page);
+		next = lead->next;
+		vx_page_unlock(buffer);
+
+		/* Rows beyond the tail of the start are new, or their list is stamped. */
+		if (block == stop)
+			return WALK_DONE;
+		if (++pages > pages_max)
+			vx_corrupt(index, block, "chain of list %u does not end", list_id);
+		block = next;
+	}
+	return WALK_DONE;
+}
+
+bool
+vx_walk_list(VxScan *scan, uint32 list_id, BlockNumber head,
+			 const VxLeadLayout *layout, VxLeadPrepare prepare,
+			 VxLeadVisit visit, void *arg, uint64 *stamp)
+{
+	for (int tries = 0; tries < WALKS_MAX; tries++)
+	{
+		WalkEnd end = walk_once(scan, list_id, head, layout, prepare, visit,
+								arg, stamp);
+
+		if (end == WALK_DONE)
+			return true;
+		if (end != WALK_STRANGE)
+			return false;
+	}
+	return false;
+}
+
+/* --- candidates ------------------------------------------------------------------ */
+
+typedef struct ScoreWalk
+{
+	VxListQuery terms;
+	bool full; /* the candidates' limit was hit */
+} ScoreWalk;
+
+static bool
+score_prepare(VxScan *scan, void *arg)
+{
+	ScoreWalk *walk = arg;
+	int64 count = scan->candidates.count;
+
+	walk->full = !vx_candidates_reserve(
+		&scan->candidates, scan->ann.lead.slots, vx_smallest_top(&scan->top));
+	if (scan->candidates.count < count)
+		scan->cut = true;
+	return !walk->full;
+}
+
+/* Slots up to the last live one. */
+static int
+used_slots(const uint64 *live, int slots)
+{
+	for (int w = (slots + 63) / 64 - 1; w >= 0; w--)
+		if (live[w] != 0)
+			return Min(slots, w * 64 + pg_leftmost_one_pos64(live[w]) + 1);
+	return 0;
+}
+
+/*
+ * Scores the entries of a page; those that may be among the wanted become
+ * candidates.  top holds upper bounds, so its top is one for the wanted-th
+ * nearest distance.
+ */
+static void
+score_visit(VxScan *scan, void *arg, BlockNumber block, Page page)
+{
+	ScoreWalk *walk = arg;
+	const VxLeadLayout *layout = &scan->ann.lead;
+	const uint64 *live = vx_plane(page, layout->live, uint64);
+	const ItemPointerData *tids = vx_plane(page, layout->tids, ItemPointerData);
+	int rows = used_slots(live, layout->slots);
+	double top = vx_smallest_top(&scan->top);
+	VxFactors factors = {
+		vx_plane(page, layout->f, float), vx_plane(page, layout->n, float),
+		vx_plane(page, layout->sn, uint16), vx_plane(page, layout->en, uint16)};
+
+	vx_score(&scan->query, &scan->ann.quantizer, &walk->terms,
+			 vx_plane(page, layout->codes, uint8), &factors, rows, scan->dots,
+			 scan->est, scan->low);
+	for (int i = 0; i < rows; i++)
+	{
+		VxCandidate *candidate;
+
+		if (!(scan->low[i] <= top))
+		{
+			scan->cut = true;
+			continue;
+		}
+		if (!vx_bit(live, i))
+			continue;
+		candidate = &scan->candidates.items[scan->candidates.count];
+		candidate->low = scan->low[i];
+		candidate->tid = tids[i];
+		if (scan->rounds > 1 &&
+			vx_handled_has(scan->handled, vx_tid_number(&tids[i])))
+			continue;
+		scan->candidates.count++;
+		vx_smallest_add(&scan->top, 2.0 * scan->est[i] - scan->low[i]);
+		top = vx_smallest_top(&scan->top);
+	}
+	scan->rows_scanned += vx_page_lead(page)->live;
+	scan->entries_scored += rows;
+}
+
+bool
+vx_walk_candidates(VxScan *scan, int i)
+{
+	VxDirList *list = &scan->lists[i];
+	ScoreWalk walk = {0};
+	uint64 stamp;
+	uint32 owner =
+		(list->flags & VX_DIR_ROOT) ? VX_LIST_CENTRE : list->list_id;
+
+	if (!vx_cent_read(scan->ann.index, &scan->ann.meta, list->cent_block,
+					  list->cent_slot, owner, scan->centroid))
+		return true; /* the list is gone: validation will tell */
+	vx_query_list(&scan->query, &scan->ann.quantizer, scan->centroid,
+				  scan->ann.centre, scan->eps, &walk.terms);
+	if (vx_walk_list(scan, list->list_id, list->head, &scan->ann.lead,
+					 score_prepare, score_visit, &walk, &stamp))
+	{
+		scan->visits[i].walked = true;
+		scan->visits[i].stamp = stamp;
+		scan->lists_walked++;
+	}
+	return !walk.full;
+}
+
+/* --- validation -------------------------------------------------------------------- */
+
+/* The head's stamp now; false when the head is another list's. */
+static bool
+read_stamp(VxScan *scan, const VxDirList *list, uint64 *stamp)
+{
+	Buffer buffer;
+	Page page = vx_lead_lock(scan->ann.index, list->head, VX_SHARE,
+							 list->list_id, NULL, &buffer);
+
+	if (page == NULL)
+		return false;
+	*stamp = vx_page_lead(page)->stamp;
+	vx_page_unlock(buffer);
+	return true;
+}
+
+/*
+ * META is read before the heads, and that copy starts the next round: read after
+ * them, it would hide a move made in between.
+ */
+bool
+vx_walk_validate(VxScan *scan)
+{
+	uint64 shape_seq = scan->ann.meta.shape_seq;
+	uint64 dir_epoch = scan->ann.meta.dir_epoch;
+	bool valid = true;
+
+	vx_ann_refresh(&scan->ann);
+	if (scan->ann.meta.shape_seq == shape_seq)
+	{
+		for (int i = 0; i < scan->next_list; i++)
+			if (!scan->visits[i].walked)
+				vx_corrupt(scan->ann.index, scan->lists[i].head,
+						   "list %u is not where the directory says",
+						   scan->lists[i].list_id);
+		return true;
+	}
+	for (int i = 0; i < scan->next_list; i++)
+	{
+		uint64 stamp;
+
+		CHECK_FOR_INTERRUPTS();
+		if (scan->visits[i].walked &&
+			read_stamp(scan, &scan->lists[i], &stamp) &&
+			stamp == scan->visits[i].stamp)
+			continue;
+		scan->visits[i].walked = false;
+		valid = false;
+	}
+	if (scan->ann.meta.dir_epoch != dir_epoch)
+	{
+		vx_probe_order(scan);
+		valid = false;
+	}
+	return valid;
+}

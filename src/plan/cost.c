@@ -1,0 +1,79 @@
+/*
+ * cost.c
+ *		What an ordered ann scan costs, for the planner.
+ *
+ * Most of the work is done before the first row: reading the directory and the
+ * lists that the recall asked for needs.  Codes are a fraction of the rows'
+ * bytes, and core's sequential scan does not pay for detoasting wide vectors, so
+ * pages here are charged below seq_page_cost.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "access/genam.h"
+#include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
+#include "utils/selfuncs.h"
+
+#include "ann/ann.h"
+#include "vector_ext.h"
+
+/* A page of codes, in seq_page_costs: it is read in order and not unpacked. */
+#define PAGE_FACTOR 0.1
+
+/* An entry, in cpu_operator_costs. */
+#define ENTRY_FACTOR 0.1
+
+/* Share of the rows that is scanned at recall 0.95 with 502 lists. */
+#define SHARE_AT_95 0.10
+
+/* Share of the entries that the probing rule will visit. */
+static double
+visited_share(const VxMeta *meta)
+{
+	double lists = meta->list_count;
+	double share;
+
+	if (lists <= 1 || vx_recall >= 1)
+		return 1;
+	if (vx_probes > 0)
+		return Min(1, vx_probes / lists);
+	/* Work grows about with the inverse square root of what may be missed. */
+	share = SHARE_AT_95 * sqrt(0.05 / (1 - vx_recall)) * sqrt(502 / lists);
+	return Min(1, share);
+}
+
+void
+anncostestimate(PlannerInfo *root, IndexPath *path, double loop_count,
+				Cost *startup_cost, Cost *total_cost,
+				Selectivity *selectivity, double *correlation, double *pages)
+{
+	IndexOptInfo *info = path->indexinfo;
+	Relation index = index_open(info->indexoid, NoLock);
+	double rows = Max(info->tuples, 1);
+	double share;
+	double first_pages;
+	VxMeta meta;
+
+	vx_meta_read(index, &meta);
+	index_close(index, NoLock);
+
+	share = path->indexorderbys != NIL ? visited_share(&meta) : 1;
+	first_pages = Max(1, info->pages * share);
+	*startup_cost = 3 * random_page_cost * PAGE_FACTOR +
+		first_pages * seq_page_cost * PAGE_FACTOR +
+		rows * share * cpu_operator_cost * ENTRY_FACTOR +
+		meta.list_count * cpu_operator_cost * ENTRY_FACTOR;
+	/* The rest of the rows: the other lists, and a sort of everything. */
+	*total_cost = *startup_cost +
+		info->pages * (1 - share) * seq_page_cost * PAGE_FACTOR +
+		rows * (cpu_index_tuple_cost + cpu_operator_cost * log(rows + 1));
+	*selectivity = 1;
+	*correlation = 0;
+	*pages = info->pages;
+
+	/* A plain scan gives no order that a bitmap or the heap would not. */
+	if (path->indexorderbys == NIL)
+		*startup_cost = *total_cost;
+}

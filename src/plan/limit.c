@@ -1,0 +1,162 @@
+/*
+ * limit.c
+ *		Tells ann scans how many rows the plan will ask for.
+ *
+ * When the executor starts, the plan is searched for LIMIT nodes; the scans that
+ * feed one row by row learn LIMIT + OFFSET before their first fetch, so they
+ * visit enough lists to give that many rows in true order.  The number is kept in
+ * the scan itself, which is begun here as its first fetch would begin it.
+ */
+#include "postgres.h"
+
+#include "access/relscan.h"
+#include "executor/executor.h"
+#include "nodes/execnodes.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/clauses.h"
+#include "optimizer/optimizer.h"
+
+#include "ann/ann.h"
+#include "compat.h"
+#include "plan/limit.h"
+
+static ExecutorStart_hook_type next_start = NULL;
+
+/* Does the expression depend on something not known before execution? */
+static bool
+late_value(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, Param))
+		return ((Param *) node)->paramkind != PARAM_EXTERN;
+	if (IsA(node, Var) || IsA(node, SubPlan) || IsA(node, AlternativeSubPlan))
+		return true;
+	return expression_tree_walker(node, late_value, context);
+}
+
+/* The value of a LIMIT or OFFSET; -1 when it is not known or NULL. */
+static int64
+known_value(PlanState *node, ExprState *state, Node *expression)
+{
+	bool isnull;
+	Datum value;
+
+	if (late_value(expression, NULL) ||
+		contain_volatile_functions(expression))
+		return -1;
+	value = ExecEvalExprSwitchContext(state, node->ps_ExprContext, &isnull);
+	return isnull ? -1 : DatumGetInt64(value);
+}
+
+/* Rows a LIMIT node will ask of its child at most; 0 = not known. */
+static int64
+limit_rows(LimitState *node)
+{
+	Limit *plan = (Limit *) node->ps.plan;
+	int64 count;
+	int64 offset = 0;
+
+	if (plan->limitCount == NULL || plan->limitOption == LIMIT_OPTION_WITH_TIES)
+		return 0;
+	count = known_value(&node->ps, node->limitCount, plan->limitCount);
+	if (plan->limitOffset != NULL)
+		offset = known_value(&node->ps, node->limitOffset, plan->limitOffset);
+	if (count <= 0 || offset < 0 || count > PG_INT64_MAX - offset)
+		return 0;
+	return count + offset;
+}
+
+/* Begins the scan as its first fetch would, and tells it. */
+static void
+bound_scan(IndexScanState *node, int64 rows)
+{
+	IndexScan *plan = (IndexScan *) node->ss.ps.plan;
+
+	if (node->iss_RelationDesc == NULL || node->iss_NumOrderByKeys == 0 ||
+		!vx_is_ann_index(node->iss_RelationDesc) ||
+		plan->scan.plan.parallel_aware)
+		return;
+	if (node->iss_ScanDesc == NULL)
+	{
+		node->iss_ScanDesc =
+			vx_compat_beginscan(node, node->ss.ps.state->es_snapshot);
+		if (node->iss_NumRuntimeKeys == 0 || node->iss_RuntimeKeysReady)
+			index_rescan(node->iss_ScanDesc, node->iss_ScanKeys,
+						 node->iss_NumScanKeys, node->iss_OrderByKeys,
+						 node->iss_NumOrderByKeys);
+	}
+	vx_ann_scan_set_bound(node->iss_ScanDesc, rows);
+}
+
+/* Follows a LIMIT down through nodes that pass rows on one by one. */
+static void
+bound_below(PlanState *node, int64 rows)
+{
+	if (node == NULL)
+		return;
+	switch (nodeTag(node))
+	{
+		case T_IndexScanState:
+			bound_scan((IndexScanState *) node, rows);
+			break;
+		case T_ResultState:
+		case T_LockRowsState:
+		case T_ProjectSetState:
+		case T_NestLoopState:
+		case T_MaterialState:
+			bound_below(outerPlanState(node), rows);
+			break;
+		case T_IncrementalSortState:
+			/* It looks one row past each group of equal distances. */
+			bound_below(outerPlanState(node), rows + 1);
+			break;
+		case T_SubqueryScanState:
+			bound_below(((SubqueryScanState *) node)->subplan, rows);
+			break;
+		case T_MergeAppendState:
+			for (int i = 0; i < ((MergeAppendState *) node)->ms_nplans; i++)
+				bound_below(((MergeAppendState *) node)->mergeplans[i], rows);
+			break;
+		case T_AppendState:
+			for (int i = 0; i < ((AppendState *) node)->as_nplans; i++)
+				bound_below(((AppendState *) node)->appendplans[i], rows);
+			break;
+		default:
+			break;
+	}
+}
+
+static bool
+find_limits(PlanState *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, LimitState))
+	{
+		int64 rows = limit_rows((LimitState *) node);
+
+		if (rows > 0)
+			bound_below(outerPlanState(node), rows);
+	}
+	return planstate_tree_walker(node, find_limits, context);
+}
+
+static void
+start_with_bounds(QueryDesc *query, int eflags)
+{
+	if (next_start)
+		next_start(query, eflags);
+	else
+		standard_ExecutorStart(query, eflags);
+	if (eflags & EXEC_FLAG_EXPLAIN_ONLY)
+		return;
+	find_limits(query->planstate, NULL);
+}
+
+void
+vx_limit_hook_install(void)
+{
+	next_start = ExecutorStart_hook;
+	ExecutorStart_hook = start_with_bounds;
+}
