@@ -93,6 +93,7 @@ check: packages-test ## run all tests; the last line says N passed, N failed
 	@test/check.sh $(MAKE) lint unit regress isolation tap
 
 unit: packages-test ## plain C tests of the layers below PostgreSQL
+$(UNIT_BUILD)/unit: | packages-test
 
 regress: packages-test install ## SQL tests; TESTS="a b" runs some
 	@test/suite.sh regress $(TESTS)

@@ -37,7 +37,7 @@ major()
 {
 	"$pg_config" --version 2>/dev/null |
 		sed -n 's/^PostgreSQL \([0-9]*\).*/\1/p' | grep . ||
-		expr "$pg_config" : '.*/postgresql/\([0-9]*\)/' ||
+		expr "$pg_config" : '.*/postgresql/\([0-9]*\)/' | grep . ||
 		apt-cache show postgresql 2>/dev/null |
 		sed -n 's/^Depends:.*postgresql-\([0-9][0-9]*\).*/\1/p' | head -n 1
 }
