@@ -24,7 +24,7 @@
 /* Rows that give the centre of a flat index. */
 #define FLAT_ROWS 10000
 
-#define KMEANS_ITERATIONS 8
+#define KMEANS_ITERATIONS 6
 
 typedef struct TrainPlan
 {
