@@ -12,10 +12,13 @@
 
 #include "access/genam.h"
 #include "access/relscan.h"
+#include "catalog/pg_class.h"
 #include "commands/vacuum.h"
 #include "nodes/execnodes.h"
 #include "storage/bufmgr.h"
 #include "storage/lmgr.h"
+#include "utils/acl.h"
+#include "utils/guc.h"
 #include "utils/rel.h"
 #include "utils/tuplesort.h"
 
@@ -89,6 +92,25 @@ vx_compat_count_search(IndexScanDesc scan)
 #if PG_VERSION_NUM >= 180000
 	if (scan->instrument)
 		scan->instrument->nsearches++;
+#endif
+}
+
+static inline bool
+vx_compat_is_relation_owner(Oid relation, Oid role)
+{
+#if PG_VERSION_NUM >= 160000
+	return object_ownercheck(RelationRelationId, relation, role);
+#else
+	return pg_class_ownercheck(relation, role);
+#endif
+}
+
+/* Before code of a table's owner runs; earlier versions have no such habit. */
+static inline void
+vx_compat_restrict_search_path(void)
+{
+#if PG_VERSION_NUM >= 170000
+	RestrictSearchPath();
 #endif
 }
 

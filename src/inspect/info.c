@@ -86,7 +86,7 @@ sum_lists(const VxAnnIndex *ann, Lists *sum)
 	}
 	/* Before the first vector there is no list; the first will be the flat one. */
 	sum->flat = sum->count == 0 ||
-		(sum->count == 1 && (lists[0].flags & VX_DIR_ROOT) != 0);
+				(sum->count == 1 && (lists[0].flags & VX_DIR_ROOT) != 0);
 }
 
 static int64
@@ -116,21 +116,22 @@ fill(const VxAnnIndex *ann, Datum *values, bool *nulls)
 	values[i++] = BoolGetDatum(lists.flat);
 	values[i++] = Int64GetDatum(meta->rows);
 	values[i++] = Int64GetDatum(meta->dead_rows);
-	values[i++] = Int64GetDatum(special_rows(ann, VX_LIST_NULL,
-											 meta->null_head));
-	values[i++] = Int64GetDatum(special_rows(ann, VX_LIST_ZERO,
-											 meta->zero_head));
+	values[i++] =
+		Int64GetDatum(special_rows(ann, VX_LIST_NULL, meta->null_head));
+	values[i++] =
+		Int64GetDatum(special_rows(ann, VX_LIST_ZERO, meta->zero_head));
 	values[i++] = Int64GetDatum(bytes / BLCKSZ);
 	values[i++] = Int64GetDatum(bytes);
 	nulls[i] = meta->rows == 0;
-	values[i++] = Float8GetDatum(nulls[i] ? 0 : (double) bytes / meta->rows);
+	values[i++] =
+		Float8GetDatum((double) bytes / Max(meta->rows, UINT64CONST(1)));
 	values[i++] = Int32GetDatum(meta->slots);
 	values[i++] = Int64GetDatum(meta->seed);
 	values[i++] = Int32GetDatum(meta->format);
 	values[i++] = Int64GetDatum(meta->shape_seq);
 	values[i++] = Float8GetDatum(sqrt(meta->r2));
 	nulls[i] = lists.count == 0;
-	values[i++] = Float8GetDatum(nulls[i] ? 0 : lists.rows / lists.count);
+	values[i++] = Float8GetDatum(lists.rows / Max(lists.count, 1));
 	nulls[i] = lists.count == 0;
 	values[i++] = Int64GetDatum(lists.rows_max);
 	Assert(i == INFO_COLUMNS);
