@@ -20,11 +20,11 @@
 /*
  * Four rounds of {flip signs by the round's stream; normalised Walsh-Hadamard
  * transform over the first (even rounds) or last (odd rounds) 2^floor(log2 dim)
- * coordinates; when dim is not a power of two, butterfly (a+b)/sqrt2,
- * (a-b)/sqrt2 of the first and last floor(dim/2) coordinates}.  Signs come from
- * splitmix64 of the seed.  Orthogonal; dim 1 is the identity.  Every operation
- * is in a fixed order without fused multiply-add, so the result does not depend
- * on compiler or CPU.
+ * coordinates}; between the two pairs of rounds, when dim is not a power of
+ * two, a butterfly (a+b)/sqrt2, (a-b)/sqrt2 of the first and last floor(dim/2)
+ * coordinates.  Signs come from splitmix64 of the seed.  Orthogonal; dim 1 is
+ * the identity.  Every operation is in a fixed order without fused
+ * multiply-add, so the result does not depend on compiler or CPU.
  */
 typedef struct VxRotation
 {

@@ -60,7 +60,14 @@ vx_rotate(const VxRotation *rotation, float *x)
 	{
 		kernels->flip_signs(x, rotation->signs + round * ((dim + 7) / 8), dim);
 		kernels->hadamard(round % 2 == 0 ? x : x + (dim - n), n, scale);
-		if (n < dim)
+		/*
+		 * Once both transforms have been over every coordinate, the halves
+		 * mix.  A butterfly after every round would keep a part of a
+		 * coordinate that only one transform covers out of each transform: up
+		 * to a quarter of a unit vector would stay in one coordinate, and
+		 * clip there.
+		 */
+		if (n < dim && round == 1)
 			kernels->butterfly(x, dim / 2, dim - dim / 2,
 							   0.70710678118654752440f);
 	}
