@@ -73,12 +73,12 @@ fits(const VxBuild *build, int lists, int64 rows)
 		   build->memory;
 }
 
-/* The largest sample that fits beside so many lists, up to what is wanted. */
+/* The largest sample up to wanted that fits beside so many lists. */
 static int64
-rows_that_fit(const VxBuild *build, int lists)
+rows_that_fit(const VxBuild *build, int lists, int64 wanted)
 {
 	int64 low = 0;
-	int64 high = (int64) lists * LIST_ROWS_WANTED;
+	int64 high = wanted;
 
 	if (fits(build, lists, high))
 		return high;
@@ -99,13 +99,17 @@ plan_training(const VxBuild *build)
 {
 	TrainPlan plan = {.lists = lists_wanted(build)};
 	int64 vectors_max = build->memory / vx_build_vector_bytes(build);
+	/* The survey may have seen a little less than there is. */
+	int64 rows_max = (int64) (build->rows_expected * 1.1) + 100;
 
 	/* Assignment holds each centroid twice, beside the sort. */
 	plan.lists = Min(plan.lists, vectors_max / 4);
 	while (plan.lists > 1)
 	{
-		plan.rows = rows_that_fit(build, plan.lists);
-		if (plan.rows >= (int64) plan.lists * LIST_ROWS_MIN)
+		int64 wanted = Min((int64) plan.lists * LIST_ROWS_WANTED, rows_max);
+
+		plan.rows = rows_that_fit(build, plan.lists, wanted);
+		if (plan.rows >= Min(wanted, (int64) plan.lists * LIST_ROWS_MIN))
 			return plan;
 		plan.lists -= (plan.lists + 7) / 8;
 	}

@@ -155,6 +155,21 @@ typedef struct Training
 	int32_t *splitter; /* one such member at random, -1 for none, by list */
 } Training;
 
+/*
+ * Rows of a block: at most an eighth of the rows, so that less memory for the
+ * sample means less scratch too.
+ */
+static int
+block_rows_of(const VxKmeans *task, int lists)
+{
+	int rows = vx_assign_block(lists);
+	int64_t share = task->rows / 8;
+
+	if (share < BLOCK_ROWS_MIN)
+		share = BLOCK_ROWS_MIN;
+	return rows < share ? rows : (int) share;
+}
+
 static int
 lists_made(const VxKmeans *task)
 {
@@ -177,7 +192,7 @@ lay_out(Training *t, const VxKmeans *task, char *scratch)
 {
 	size_t dim = (size_t) task->dim;
 	size_t lists = (size_t) lists_made(task);
-	size_t rows = (size_t) vx_assign_block((int) lists);
+	size_t rows = (size_t) block_rows_of(task, (int) lists);
 	size_t used = 0;
 
 	t->sums = carve(scratch, &used, lists * dim, sizeof(double));
@@ -291,7 +306,7 @@ assign_rows(Training *t, int64_t count)
 {
 	const VxKmeans *task = t->task;
 	size_t dim = (size_t) task->dim;
-	int block_rows = vx_assign_block(t->lists);
+	int block_rows = block_rows_of(task, t->lists);
 	int64_t moved = 0;
 
 	memset(t->sums, 0, sizeof(double) * (size_t) t->lists * dim);
