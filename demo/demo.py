@@ -18,7 +18,7 @@ HELD_OUT = 100
 K = 10
 MODEL = "model.joblib"
 QUESTIONS = ("show which process uses the network",
-             "organize a collection of photos",
+             "find duplicate files",
              "typeset a book with mathematical formulas")
 TABLE = """
 CREATE EXTENSION IF NOT EXISTS vector_ext;
@@ -109,6 +109,7 @@ def copy_binary(table, packages, vectors):
 
 def load():
     """Embeds the catalogue and loads it, every n-th row held out."""
+    sql(TABLE.format(dim=embed.DIM))
     say("reading the package catalogue of apt")
     packages = list(enumerate(catalogue.read(".", say), 1))
     say(f"{len(packages):,} packages")
@@ -118,7 +119,6 @@ def load():
     step = len(packages) // HELD_OUT
     held = [i for i in range(len(packages)) if i % step == step // 2][:HELD_OUT]
     kept = sorted(set(range(len(packages))) - set(held))
-    sql(TABLE.format(dim=embed.DIM))
     say(f"loading {len(kept):,} rows with COPY (binary)")
     begin = time.monotonic()
     copy_binary("packages", [packages[i] for i in kept], vectors[kept])
