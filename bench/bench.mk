@@ -1,0 +1,45 @@
+# The bench: `make bench`, part of the main Makefile.
+#
+#	make bench                       a few minutes, fewer queries and rounds
+#	make bench MODE=full NAME=epyc   what is worth keeping
+#
+# MODE=quick|full, NAME of the results, ONLY="build search insert" (some),
+# QUERIES, ROUNDS, BUILDS, INSERTS (numbers), CPU (client and backend run on
+# it; -1: anywhere), REVISION (of what is measured).  The results go to bench/results/NAME.md and .tsv.
+
+BENCH_BUILD = build/bench
+BENCH_C = $(wildcard bench/*.c)
+BENCH_FILES = $(BENCH_BUILD) bench
+BENCH_CFLAGS = -std=gnu11 -D_GNU_SOURCE -O3 -g -Wall -Wextra \
+	-Wdeclaration-after-statement -I$(shell $(PG_CONFIG) --includedir)
+
+# The server: larger buffers than the tables, no checkpoint or vacuum halfway.
+BENCH_CONF = --conf 'fsync = on' --conf 'shared_buffers = 1GB' \
+	--conf 'max_wal_size = 16GB' --conf 'checkpoint_timeout = 1h' \
+	--conf 'autovacuum = off' --conf 'jit = off' \
+	--conf 'max_parallel_workers_per_gather = 0' \
+	--conf 'max_parallel_maintenance_workers = 0' \
+	--conf 'plan_cache_mode = force_generic_plan'
+
+NAME ?= latest
+MODE ?= quick
+REVISION ?= $(shell git describe --always --dirty 2>/dev/null)
+
+.PHONY: bench
+
+bench: $(BENCH_BUILD)/client
+	@mkdir -p bench/results
+	@VX_KEEP=$(CURDIR)/bench/results BENCH_MODE="$(MODE)" \
+	BENCH_NAME="$(NAME)" BENCH_ONLY="$(ONLY)" BENCH_QUERIES="$(QUERIES)" \
+	BENCH_ROUNDS="$(ROUNDS)" BENCH_BUILDS="$(BUILDS)" \
+	BENCH_INSERTS="$(INSERTS)" BENCH_CPU="$(CPU)" BENCH_OUT=../out \
+	BENCH_CLIENT=$(BENCH_BUILD)/client \
+	BENCH_REVISION="$(REVISION)" \
+	test/cluster.sh run $(BENCH_CONF) \
+		$(patsubst %,--copy %,$(BENCH_FILES)) -- python3 bench/run.py
+	@rm -f bench/results/server.log
+
+# After install, which brings the compiler and libpq where they are missing.
+$(BENCH_BUILD)/client: $(BENCH_C) bench/client.h | install
+	@mkdir -p $(BENCH_BUILD)
+	gcc $(BENCH_CFLAGS) $(BENCH_C) -L$$($(PG_CONFIG) --libdir) -lpq -lm -o $@
