@@ -77,6 +77,7 @@ check_index(VxCheck *check, Relation heap, Snapshot snapshot)
 {
 	vx_ann_open(&check->ann, check->index);
 	check->strategy = GetAccessStrategy(BAS_BULKREAD);
+	check->scratch = palloc(sizeof(float) * 3 * check->ann.dims);
 	check->blocks = vx_page_count(check->index);
 	vx_blocks_init(&check->reachable, check->blocks);
 	if (!check->locked)

@@ -20,6 +20,7 @@ typedef struct VxCheckList
 	BlockNumber cent_block;
 	uint16 cent_slot;
 	uint16 flags;
+	float r2;
 	uint32 pages;
 	uint64 rows;
 } VxCheckList;
@@ -56,6 +57,7 @@ typedef struct VxCheck
 	VxTidSort tids;
 	int64 rows;
 	int64 leaked;
+	float *scratch;		 /* 3 * dims floats */
 	PGAlignedBlock page; /* copy of the page being looked at */
 } VxCheck;
 

@@ -66,6 +66,7 @@ check_entry(VxCheck *check, BlockNumber block, int slot,
 	list->cent_block = entry->cent_block;
 	list->cent_slot = entry->cent_slot;
 	list->flags = entry->flags;
+	list->r2 = entry->r2;
 }
 
 /* One page of the directory, in check->page. */
@@ -310,6 +311,61 @@ collect_named(VxCheck *check, int *count)
 	return named;
 }
 
+/*
+ * I12: does the entry say of its centroid what the vector says?  The squared
+ * norm is a sum whose order depends on the kernels in use, the code is not.
+ */
+static void
+check_coded(VxCheck *check, BlockNumber block, const VxDirEntry *entry,
+			VxDirEntry *expected, float *x)
+{
+	const VxAnnIndex *ann = &check->ann;
+	bool flat = (entry->flags & VX_DIR_ROOT) != 0;
+
+	if (!vx_cent_read(check->index, &ann->meta, entry->cent_block,
+					  entry->cent_slot, flat ? VX_LIST_CENTRE : entry->list_id,
+					  x))
+		vx_corrupt(check->index, block, "invariant I12: no vector of list %u",
+				   entry->list_id);
+	vx_dir_entry_init(ann, expected, x, check->scratch);
+	if (memcmp(entry->code, expected->code, vx_code_bytes(ann->dims, 4)) != 0 ||
+		entry->f != expected->f || entry->n != expected->n ||
+		entry->sn != expected->sn || entry->en != expected->en ||
+		fabsf(entry->norm2 - expected->norm2) > 1e-5f * expected->norm2 ||
+		fabsf(entry->inv_norm - expected->inv_norm) >
+			1e-5f * expected->inv_norm)
+		vx_corrupt(check->index, block,
+				   "invariant I12: entry of list %u does not fit its vector",
+				   entry->list_id);
+}
+
+/* The coded centroids, once the vectors are known to be there. */
+static void
+check_codes(VxCheck *check)
+{
+	Size entry_bytes = check->ann.dir_entry_bytes;
+	VxDirEntry *expected = palloc0(entry_bytes);
+	float *x = palloc(sizeof(float) * check->ann.dims);
+	BlockNumber block = check->ann.meta.dir_head;
+
+	while (block != InvalidBlockNumber)
+	{
+		Page page = vx_check_read_kind(check, block, VX_PAGE_DIR, "I3");
+
+		for (int slot = 0; slot < vx_page_dir(page)->used; slot++)
+		{
+			const VxDirEntry *entry = vx_dir_entry(page, entry_bytes, slot);
+
+			CHECK_FOR_INTERRUPTS();
+			if (entry->list_id != 0)
+				check_coded(check, block, entry, expected, x);
+		}
+		block = vx_page_dir(page)->next;
+	}
+	pfree(expected);
+	pfree(x);
+}
+
 void
 vx_check_centroids(VxCheck *check)
 {
@@ -332,4 +388,5 @@ vx_check_centroids(VxCheck *check)
 			check_short(check, &named[first], end - first);
 	}
 	pfree(named);
+	check_codes(check);
 }

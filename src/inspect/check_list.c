@@ -21,13 +21,13 @@ check_head(VxCheck *check, const VxCheckList *list, const VxLead *head)
 				   list->list_id, head->stamp, check->ann.meta.shape_seq);
 	if (head->head_flags != list->flags ||
 		head->cent_block != list->cent_block ||
-		head->cent_slot != list->cent_slot)
+		head->cent_slot != list->cent_slot || head->r2 != list->r2)
 		vx_corrupt(check->index, list->head,
-				   "invariant I4: list %u has flags %d, centroid at %u, %d; "
-				   "its entry says %d, %u, %d",
+				   "invariant I4: list %u has flags %d, centroid at %u, %d, "
+				   "residual %g; its entry says %d, %u, %d, %g",
 				   list->list_id, head->head_flags, head->cent_block,
-				   head->cent_slot, list->flags, list->cent_block,
-				   list->cent_slot);
+				   head->cent_slot, head->r2, list->flags, list->cent_block,
+				   list->cent_slot, list->r2);
 	if (head->lead_pages == 0 || head->lead_run == 0 ||
 		head->lead_run > head->lead_pages ||
 		head->lead_pages > vx_page_count(check->index))
@@ -41,6 +41,7 @@ static void
 check_member(VxCheck *check, const VxCheckList *list, BlockNumber block,
 			 uint32 i, uint32 run)
 {
+	static const char none[sizeof(VxLead) - offsetof(VxLead, stamp)] = {0};
 	const VxLead *lead = vx_page_lead(check->page.data);
 
 	if (lead->list_id != list->list_id)
@@ -51,6 +52,10 @@ check_member(VxCheck *check, const VxCheckList *list, BlockNumber block,
 		vx_corrupt(check->index, block,
 				   "invariant I5: lead %u of list %u has flags %d", i,
 				   list->list_id, lead->flags);
+	if (i > 0 && memcmp(&lead->stamp, none, sizeof(none)) != 0)
+		vx_corrupt(check->index, block,
+				   "invariant I5: lead %u of list %u has a head block", i,
+				   list->list_id);
 	if (i < run && block != list->head + i)
 		vx_corrupt(check->index, block,
 				   "invariant I5: lead %u of list %u is not consecutive", i,
@@ -59,6 +64,14 @@ check_member(VxCheck *check, const VxCheckList *list, BlockNumber block,
 		(list->flags & VX_DIR_CLOSING) == 0)
 		vx_corrupt(check->index, block,
 				   "invariant I9: lead of list %u is sealed", list->list_id);
+}
+
+/* Has the list grown since it was walked? */
+static bool
+appended_since(VxCheck *check, const VxCheckList *list)
+{
+	vx_check_read_kind(check, list->head, VX_PAGE_LEAD, "I4");
+	return vx_page_lead(check->page.data)->lead_pages > list->pages;
 }
 
 /* I5: the chain as long as it was when the head was read. */
@@ -92,6 +105,10 @@ check_chain(VxCheck *check, VxCheckList *list)
 		block = vx_page_lead(check->page.data)->next;
 	}
 	list->pages = head.lead_pages;
+	if (block != InvalidBlockNumber && !appended_since(check, list))
+		vx_corrupt(check->index, last,
+				   "invariant I5: chain of list %u goes on after its %u pages",
+				   list->list_id, head.lead_pages);
 	if (last != head.tail_block)
 		vx_corrupt(check->index, last,
 				   "invariant I5: chain of list %u does not end at its tail "
@@ -138,18 +155,6 @@ vx_check_lists(VxCheck *check)
 
 /* --- the other blocks ------------------------------------------------------------- */
 
-/* May a lead in no chain have been appended since its list was walked? */
-static bool
-appended_since(VxCheck *check, uint32 list_id)
-{
-	const VxCheckList *list = vx_check_find_list(check, list_id);
-
-	if (list == NULL)
-		return false;
-	vx_check_read_kind(check, list->head, VX_PAGE_LEAD, "I4");
-	return vx_page_lead(check->page.data)->lead_pages > list->pages;
-}
-
 /* I15 for a page that nothing names. */
 static bool
 is_leaked(VxCheck *check)
@@ -163,7 +168,12 @@ is_leaked(VxCheck *check)
 	if (!check->ann.born)
 		return false;
 	if (kind == VX_PAGE_LEAD)
-		return !appended_since(check, vx_page_lead(page)->list_id);
+	{
+		const VxCheckList *list =
+			vx_check_find_list(check, vx_page_lead(page)->list_id);
+
+		return list == NULL || !appended_since(check, list);
+	}
 	return true;
 }
 
