@@ -498,9 +498,9 @@ bound(const VxListQuery *q, const VxFactors *factors, const int32_t *dots,
 			value, _mm256_mul_ps(_mm256_mul_ps(_mm256_set1_ps(q->b), s), ip));
 		err = _mm256_add_ps(err, _mm256_add_ps(floor_n, floor_n2));
 
-		/* False for NaN; min() takes its second argument for NaN. */
-		tight = _mm256_cmp_ps(err, most, _CMP_LT_OQ);
-		value = _mm256_min_ps(value, most);
+		/* NaN is not tight. */
+		tight = _mm256_and_ps(_mm256_cmp_ps(err, most, _CMP_LT_OQ),
+							  _mm256_cmp_ps(value, most, _CMP_LT_OQ));
 		value = _mm256_blendv_ps(most, value, tight);
 		_mm256_storeu_ps(est + i, value);
 		_mm256_storeu_ps(low + i,

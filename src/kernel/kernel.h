@@ -103,7 +103,7 @@ typedef struct VxKernels
 
 	/*
 	 * Estimates and lower bounds of rows entries from their dot products, see
-	 * VxListQuery.  Where the width err overflows or is not a number, est is
+	 * VxListQuery.  Where est or err overflows or is not a number, est is
 	 * FLT_MAX and low is -inf: always a candidate, never a threshold.  Neither
 	 * is ever NaN.  AVX2 equals scalar within 4 ulp of the largest term.
 	 */

@@ -103,12 +103,11 @@ vx_scalar_bound(const VxListQuery *q, const VxFactors *factors,
 		float width = sqrtf(q->h2 * (en * en) + q->noise2);
 		float err = ((eps_b * n) * width + q->floor0) +
 					(q->floor1 * n + (q->floor2 * n) * n);
+		/* NaN is not tight. */
+		bool tight = value < FLT_MAX && err < FLT_MAX;
 
-		/* Written so that NaN takes the loose side. */
-		if (!(value < FLT_MAX) || !(err < FLT_MAX))
-			value = FLT_MAX;
-		est[i] = value;
-		low[i] = err < FLT_MAX ? value - err : -INFINITY;
+		est[i] = tight ? value : FLT_MAX;
+		low[i] = tight ? value - err : -INFINITY;
 	}
 }
 

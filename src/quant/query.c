@@ -162,7 +162,7 @@ vx_query_list(const VxQuery *query, const VxQuantizer *quantizer,
 	largest = h2 > query->q_centre_norm2 ? h2 : query->q_centre_norm2;
 	if (largest > 0.0 && (largest < H2_MIN || largest > H2_MAX))
 		scale = ldexp(1.0, ilogb(sqrt(largest)));
-	/* A power of two below float's range would make b zero. */
+	/* b must stay a normal float. */
 	if (scale < 0x1p-120)
 		scale = 0x1p-120;
 	out->b = (float) (out->b * scale);

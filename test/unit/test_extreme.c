@@ -4,6 +4,7 @@
  *		stays below the distance, nothing is NaN, and estimates stay useful where
  *		float can hold them.
  */
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -256,6 +257,18 @@ ip_follows_query_scale(void)
 	unit_list_free(&list);
 }
 
+/* The factors that quant.h promises. */
+static void
+check_loose(UnitList *list, const float *x)
+{
+	uint8_t code[4];
+	VxEntryFactors f;
+
+	vx_encode(&list->quantizer, &list->ref, x, code, &f, list->scratch);
+	CHECK(f.f == 0.0f && f.n == FLT_MAX && f.sn == 0 && f.en == 0x7bff,
+		  "f %g n %g sn %x en %x", f.f, f.n, f.sn, f.en);
+}
+
 /* Beyond float's range an entry is a candidate that never sets a threshold. */
 static void
 huge_is_loose(void)
@@ -272,6 +285,11 @@ huge_is_loose(void)
 	score_list(&list, &in, 1.9f, &s);
 	CHECK(isinf(s.low[0]) && s.low[0] < 0, "low %g", s.low[0]);
 	CHECK(s.est[0] > 3e38f, "est %g", s.est[0]);
+	check_loose(&list, x);
+	/* A list that is itself beyond range. */
+	x[0] = 1.0f;
+	list.rotated[0] = INFINITY;
+	check_loose(&list, x);
 	scores_free(&s);
 	unit_list_free(&list);
 }
