@@ -182,6 +182,13 @@ cosine(const float *x, const float *y, int dim, VxCosineParts *parts)
 /* --- code dot products ------------------------------------------------ */
 
 /*
+ * How far ahead of the four rows in work the codes are prefetched: the rows
+ * are read side by side, which the hardware takes for unrelated streams.
+ * Two to three times as fast from L3; a prefetch past the codes reads nothing.
+ */
+#define AHEAD_BYTES 2048
+
+/*
  * The query against codes of two nibbles a byte.  The bytes of a row are taken
  * in blocks of 32; the last block is the last 32 bytes of the row, with the
  * query zeroed where an earlier block has counted the byte.  A row shorter
@@ -290,8 +297,11 @@ dot4_rows(const Query4 *q, const uint8_t *code, int32_t *out)
 		for (; j < stop; j += 32)
 		{
 			__m256i low = load_32(q->low + j);
+			const char *ahead = (const char *) code + 4 * j + AHEAD_BYTES;
 			__m256i high = load_32(q->high + j);
 
+			_mm_prefetch(ahead, _MM_HINT_T0);
+			_mm_prefetch(ahead + 64, _MM_HINT_T0);
 			s0 = add_block4(s0, load_32(code + j), low, high);
 			s1 = add_block4(s1, load_32(code1 + j), low, high);
 			s2 = add_block4(s2, load_32(code2 + j), low, high);
@@ -405,6 +415,7 @@ dot8_rows(const uint8_t *code, int dim, const int8_t *query, __m256i last,
 	{
 		__m256i q = load_s8(query + j);
 
+		_mm_prefetch((const char *) code + 4 * j + AHEAD_BYTES, _MM_HINT_T0);
 		s0 = add_block8(s0, code + j, q);
 		s1 = add_block8(s1, code1 + j, q);
 		s2 = add_block8(s2, code2 + j, q);
