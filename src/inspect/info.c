@@ -28,7 +28,12 @@ vx_inspect_open(Oid index_id, LOCKMODE lock)
 	Relation index = index_open(index_id, lock);
 	const char *name = RelationGetRelationName(index);
 
-	if (index->rd_rel->relkind != RELKIND_INDEX || !vx_is_ann_index(index))
+	if (index->rd_rel->relkind == RELKIND_PARTITIONED_INDEX)
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg("\"%s\" is a partitioned index, without pages", name),
+				 errhint("Name the index of a partition.")));
+	if (!vx_is_ann_index(index))
 		ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE),
 						errmsg("\"%s\" is not an ann index", name)));
 	if (RELATION_IS_OTHER_TEMP(index))
