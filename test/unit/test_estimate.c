@@ -121,9 +121,11 @@ fill_cluster(UnitList *list, float *x, float *q, uint64_t *state)
 }
 
 /*
- * Measured: |mean of z| at most 0.06 and deviation 0.86 .. 1.02 from dimension
- * 31 on; 4096 values have a standard error of 0.016.  Below, the distribution
- * of the error is not Gaussian and only its bound is checked (small_dims).
+ * Measured from dimension 31 on: |mean of z| at most 0.094, deviation 0.95 ..
+ * 1.04, at most 0.034 above.  4096 independent values have a standard error of
+ * 0.016; rows share the rounding of a query and queries that of a row, which
+ * leaves more.  Below, the error is not Gaussian and only its bound is checked
+ * (small_dims).
  */
 static void
 check_z(int dim, int bits, VxMetric metric)
@@ -153,7 +155,7 @@ check_z(int dim, int bits, VxMetric metric)
 	if (getenv("UNIT_SHOW") != NULL)
 		printf("  dim %5d bits %d metric %d: mean %6.3f sd %.3f above %.4f\n",
 			   dim, bits, metric, sum, sum2, above / count);
-	CHECK(fabs(sum) < 0.1, "dim %d bits %d metric %d: mean %g", dim, bits,
+	CHECK(fabs(sum) < 0.13, "dim %d bits %d metric %d: mean %g", dim, bits,
 		  metric, sum);
 	CHECK(sum2 > 0.8 && sum2 < 1.05, "dim %d bits %d metric %d: deviation %g",
 		  dim, bits, metric, sum2);
