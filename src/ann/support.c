@@ -130,6 +130,11 @@ default_calibration(VxMeta *meta)
 		}
 }
 
+/* What an entry takes beside its code, and the bitmaps of up to 64 slots. */
+#define ENTRY_FIXED_BYTES                                                      \
+	((int) (2 * sizeof(float) + 2 * sizeof(uint16) + sizeof(ItemPointerData)))
+#define BITMAP_BYTES (2 * sizeof(uint64))
+
 /* A lead must hold at least one entry. */
 static void
 check_entry_fits(int dims, int bits)
@@ -141,10 +146,9 @@ check_entry_fits(int dims, int bits)
 			 errmsg("an index entry of %d dimensions at %d bits does not fit a "
 					"page",
 					dims, bits),
-			 errdetail("Its code takes %d bytes, a page has %d bytes for "
-					   "entries.",
-					   vx_code_bytes(dims, bits),
-					   (int) (VX_PAGE_END - VX_LEAD_PLANES_AT)),
+			 errdetail("It takes %d bytes, a page has %d bytes for entries.",
+					   vx_code_bytes(dims, bits) + ENTRY_FIXED_BYTES,
+					   (int) (VX_PAGE_END - VX_LEAD_PLANES_AT - BITMAP_BYTES)),
 			 bits > 4 ? errhint("Use bits = 4.") : 0));
 }
 
