@@ -58,6 +58,19 @@ vx_compat_vacuum_delay(void)
 #endif
 }
 
+/*
+ * Pins a block that is probably in the buffer hint; false when it is not there.
+ */
+static inline bool
+vx_compat_read_recent(Relation rel, BlockNumber block, Buffer hint)
+{
+#if PG_VERSION_NUM >= 160000
+	return ReadRecentBuffer(rel->rd_locator, MAIN_FORKNUM, block, hint);
+#else
+	return ReadRecentBuffer(rel->rd_node, MAIN_FORKNUM, block, hint);
+#endif
+}
+
 /* Next datum of a sort, not copied; false at the end. */
 static inline bool
 vx_compat_sort_getdatum(Tuplesortstate *sort, Datum *value, bool *isnull)

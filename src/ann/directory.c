@@ -66,7 +66,7 @@ batch_score(DirBatch *batch, const VxAnnIndex *ann, const VxQuery *query,
 	VxFactors factors = {batch->f, batch->n, batch->sn, batch->en};
 
 	vx_score(query, &ann->coarse, terms, batch->codes, &factors, batch->count,
-			 batch->dots, batch->est, batch->low);
+			 NULL, batch->dots, batch->est, batch->low);
 	for (int i = 0; i < batch->count; i++)
 		lists[i].key = batch->est[i];
 }

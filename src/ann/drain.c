@@ -54,7 +54,7 @@ tids_prepare(VxScan *scan, void *arg)
 }
 
 static void
-tids_visit(VxScan *scan, void *arg, BlockNumber block, Page page)
+tids_visit(VxScan *scan, void *arg, Page page, Page ahead)
 {
 	TidWalk *walk = arg;
 	const uint64 *live = vx_plane(page, walk->layout->live, uint64);

@@ -49,15 +49,40 @@ order_key(const VxScan *scan, const VxDirList *list)
 	pg_unreachable();
 }
 
-static int
-compare_lists(const void *a, const void *b)
+/* A list's place in the order, small so that sorting moves little. */
+typedef struct OrderItem
 {
-	const VxDirList *x = a;
-	const VxDirList *y = b;
+	float key;
+	uint32 at; /* in the directory's order, which is that of ids at a tie */
+} OrderItem;
 
-	if (x->key != y->key)
-		return x->key < y->key ? -1 : 1;
-	return x->list_id < y->list_id ? -1 : x->list_id > y->list_id;
+#define ST_SORT sort_order
+#define ST_ELEMENT_TYPE OrderItem
+#define ST_COMPARE(a, b) \
+	((a)->key < (b)->key   ? -1 \
+	 : (a)->key > (b)->key ? 1 \
+	 : (a)->at < (b)->at   ? -1 \
+						   : (a)->at > (b)->at)
+#define ST_SCOPE static
+#define ST_DEFINE
+#include "lib/sort_template.h"
+
+/* The lists in the order of their keys, in a new array. */
+static VxDirList *
+sort_lists(const VxDirList *lists, int count)
+{
+	OrderItem *order = MemoryContextAllocHuge(
+		CurrentMemoryContext, sizeof(OrderItem) * (Size) Max(count, 1));
+	VxDirList *sorted = MemoryContextAllocHuge(
+		CurrentMemoryContext, sizeof(VxDirList) * (Size) Max(count, 1));
+
+	for (int i = 0; i < count; i++)
+		order[i] = (OrderItem){lists[i].key, i};
+	sort_order(order, count);
+	for (int i = 0; i < count; i++)
+		sorted[i] = lists[order[i].at];
+	pfree(order);
+	return sorted;
 }
 
 /* The rows of the lists about as near as the nearest one. */
@@ -125,7 +150,7 @@ vx_probe_order(VxScan *scan)
 		&scan->ann, scan->query_ready ? &scan->coarse : NULL, &scan->lists);
 	for (int i = 0; i < scan->list_count; i++)
 		scan->lists[i].key = order_key(scan, &scan->lists[i]);
-	qsort(scan->lists, scan->list_count, sizeof(VxDirList), compare_lists);
+	scan->lists = sort_lists(scan->lists, scan->list_count);
 	measure_density(scan);
 
 	scan->visits = palloc_extended(

@@ -204,10 +204,10 @@ extern bool vx_probe_stop(const VxScan *scan);
 
 /*
  * What is done with a lead under its share lock.  Must not allocate, lock or
- * raise anything but vx_corrupt.
+ * raise anything but vx_corrupt.  ahead is the page that comes next, pinned but
+ * not locked: only its address may be used; NULL when it is not known.
  */
-typedef void (*VxLeadVisit)(VxScan *scan, void *arg, BlockNumber block,
-							Page page);
+typedef void (*VxLeadVisit)(VxScan *scan, void *arg, Page page, Page ahead);
 /* What is done before each page is locked (may allocate); false ends the walk. */
 typedef bool (*VxLeadPrepare)(VxScan *scan, void *arg);
 

@@ -26,6 +26,17 @@ typedef enum WalkEnd
 	WALK_STOPPED, /* the caller's prepare said so */
 } WalkEnd;
 
+/* Where a walk stands. */
+typedef struct WalkChain
+{
+	BlockNumber block;	 /* to be read next */
+	Buffer ahead;		 /* its pin, if taken already */
+	Buffer near;		 /* the buffer of the page before it */
+	BlockNumber run_end; /* leads before this block are consecutive */
+	BlockNumber stop;	 /* the tail when the walk began */
+	uint64 stamp;
+} WalkChain;
+
 /* The planes of a page lie where META's slots say, or the page is damaged. */
 static void
 check_slots(VxScan *scan, BlockNumber block, Page page,
@@ -38,52 +49,106 @@ check_slots(VxScan *scan, BlockNumber block, Page page,
 				   lead->slots, layout->slots);
 }
 
+/*
+ * Reads the head: where the chain ends now, and its stamp.  lead is under lock.
+ */
+static void
+read_head(VxScan *scan, uint32 list_id, BlockNumber head, const VxLead *lead,
+		  WalkChain *chain)
+{
+	if (!(lead->flags & VX_LEAD_HEAD))
+		vx_corrupt(scan->ann.index, head, "list %u starts without a head",
+				   list_id);
+	chain->stamp = lead->stamp;
+	chain->stop = lead->tail_block;
+	chain->run_end = head + lead->lead_run;
+}
+
+/*
+ * One page: lock, visit, step on.  chain->ahead is its pin and is given up; when
+ * the next page is known to follow, it is pinned first, and its bytes are on
+ * their way while this one is scored.
+ */
+static WalkEnd
+walk_page(VxScan *scan, uint32 list_id, BlockNumber head,
+		  const VxLeadLayout *layout, VxLeadVisit visit, void *arg,
+		  WalkChain *chain)
+{
+	Relation index = scan->ann.index;
+	BlockNumber block = chain->block;
+	Buffer buffer = chain->ahead;
+	BlockNumber guess = InvalidBlockNumber;
+	Buffer next_buffer = InvalidBuffer;
+	VxLead *lead;
+	Page page;
+
+	if (block + 1 < chain->run_end)
+	{
+		guess = block + 1;
+		next_buffer = vx_page_pin(index, guess, buffer);
+	}
+	page = vx_lead_lock_pinned(index, block, VX_SHARE, list_id, buffer);
+	if (page == NULL)
+	{
+		if (BufferIsValid(next_buffer))
+			vx_page_unpin(next_buffer);
+		return block == head ? WALK_GONE : WALK_STRANGE;
+	}
+	check_slots(scan, block, page, layout);
+	lead = vx_page_lead(page);
+	if (block == head)
+		read_head(scan, list_id, head, lead, chain);
+	if (lead->live > 0)
+		visit(scan, arg, page,
+			  BufferIsValid(next_buffer) ? BufferGetPage(next_buffer) : NULL);
+	chain->block = lead->next;
+	vx_page_unlock(buffer);
+
+	if (BufferIsValid(next_buffer) &&
+		(chain->block != guess || block == chain->stop))
+	{
+		vx_page_unpin(next_buffer);
+		next_buffer = InvalidBuffer;
+	}
+	chain->ahead = next_buffer;
+	chain->near = buffer;
+	/* Rows beyond the tail of the start are new, or their list is stamped. */
+	if (block == chain->stop)
+		chain->block = InvalidBlockNumber;
+	return WALK_DONE;
+}
+
 static WalkEnd
 walk_once(VxScan *scan, uint32 list_id, BlockNumber head,
 		  const VxLeadLayout *layout, VxLeadPrepare prepare,
 		  VxLeadVisit visit, void *arg, uint64 *stamp)
 {
 	Relation index = scan->ann.index;
-	BlockNumber block = head;
-	BlockNumber stop = InvalidBlockNumber;
 	BlockNumber pages = 0;
 	BlockNumber pages_max = vx_page_count(index);
+	/* Until the head is read, its run is taken to be one page more. */
+	WalkChain chain = {.block = head, .run_end = head, .stop = head};
 
-	while (block != InvalidBlockNumber)
+	while (chain.block != InvalidBlockNumber)
 	{
-		Buffer buffer;
-		Page page;
-		VxLead *lead;
-		BlockNumber next;
+		WalkEnd end;
 
 		CHECK_FOR_INTERRUPTS();
 		if (!prepare(scan, arg))
-			return WALK_STOPPED;
-		page = vx_lead_lock(index, block, VX_SHARE, list_id, NULL, &buffer);
-		if (page == NULL)
-			return block == head ? WALK_GONE : WALK_STRANGE;
-		check_slots(scan, block, page, layout);
-		lead = vx_page_lead(page);
-		if (block == head)
 		{
-			if (!(lead->flags & VX_LEAD_HEAD))
-				vx_corrupt(index, block, "list %u starts without a head",
-						   list_id);
-			*stamp = lead->stamp;
-			stop = lead->tail_block;
+			if (BufferIsValid(chain.ahead))
+				vx_page_unpin(chain.ahead);
+			return WALK_STOPPED;
 		}
-		if (lead->live > 0)
-			visit(scan, arg, block, page);
-		next = lead->next;
-		vx_page_unlock(buffer);
-
-		/* Rows beyond the tail of the start are new, or their list is stamped. */
-		if (block == stop)
-			return WALK_DONE;
+		if (!BufferIsValid(chain.ahead))
+			chain.ahead = vx_page_pin(index, chain.block, chain.near);
+		end = walk_page(scan, list_id, head, layout, visit, arg, &chain);
+		if (end != WALK_DONE)
+			return end;
 		if (++pages > pages_max)
-			vx_corrupt(index, block, "chain of list %u does not end", list_id);
-		block = next;
+			vx_corrupt(index, head, "chain of list %u does not end", list_id);
 	}
+	*stamp = chain.stamp;
 	return WALK_DONE;
 }
 
@@ -142,7 +207,7 @@ used_slots(const uint64 *live, int slots)
  * nearest distance.
  */
 static void
-score_visit(VxScan *scan, void *arg, BlockNumber block, Page page)
+score_visit(VxScan *scan, void *arg, Page page, Page ahead)
 {
 	ScoreWalk *walk = arg;
 	const VxLeadLayout *layout = &scan->ann.lead;
@@ -154,9 +219,12 @@ score_visit(VxScan *scan, void *arg, BlockNumber block, Page page)
 		vx_plane(page, layout->f, float), vx_plane(page, layout->n, float),
 		vx_plane(page, layout->sn, uint16), vx_plane(page, layout->en, uint16)};
 
+	for (int at = 0; ahead != NULL && at < layout->codes; at += 64)
+		__builtin_prefetch((char *) ahead + at);
 	vx_score(&scan->query, &scan->ann.quantizer, &walk->terms,
-			 vx_plane(page, layout->codes, uint8), &factors, rows, scan->dots,
-			 scan->est, scan->low);
+			 vx_plane(page, layout->codes, uint8), &factors, rows,
+			 ahead == NULL ? NULL : vx_plane(ahead, layout->codes, uint8),
+			 scan->dots, scan->est, scan->low);
 	for (int i = 0; i < rows; i++)
 	{
 		VxCandidate *candidate;

@@ -272,9 +272,13 @@ sum_epi32(__m256i a)
 	return _mm_cvtsi128_si32(s);
 }
 
-/* Four rows share the loads of the query. */
+/*
+ * Four rows share the loads of the query.  Each step asks for as many bytes at
+ * ahead as it reads.
+ */
 INLINE AVX2 void
-dot4_rows(const Query4 *q, const uint8_t *code, int32_t *out)
+dot4_rows(const Query4 *q, const uint8_t *code, int32_t *out,
+		  const uint8_t *ahead)
 {
 	const uint8_t *code1 = code + q->stride;
 	const uint8_t *code2 = code1 + q->stride;
@@ -297,11 +301,10 @@ dot4_rows(const Query4 *q, const uint8_t *code, int32_t *out)
 		for (; j < stop; j += 32)
 		{
 			__m256i low = load_32(q->low + j);
-			const char *ahead = (const char *) code + 4 * j + AHEAD_BYTES;
 			__m256i high = load_32(q->high + j);
 
-			_mm_prefetch(ahead, _MM_HINT_T0);
-			_mm_prefetch(ahead + 64, _MM_HINT_T0);
+			_mm_prefetch((const char *) ahead + 4 * j, _MM_HINT_T0);
+			_mm_prefetch((const char *) ahead + 4 * j + 64, _MM_HINT_T0);
 			s0 = add_block4(s0, load_32(code + j), low, high);
 			s1 = add_block4(s1, load_32(code1 + j), low, high);
 			s2 = add_block4(s2, load_32(code2 + j), low, high);
@@ -351,8 +354,8 @@ dot4_row(const Query4 *q, const uint8_t *code)
 }
 
 static AVX2 void
-dot_u4(const uint8_t *codes, int rows, int dim, const int8_t *query,
-	   int32_t *out)
+dot_u4_ahead(const uint8_t *codes, int rows, int dim, const int8_t *query,
+			 int32_t *out, const uint8_t *ahead)
 {
 	Query4 q;
 	size_t stride = (size_t) ((dim + 1) / 2);
@@ -367,7 +370,8 @@ dot_u4(const uint8_t *codes, int rows, int dim, const int8_t *query,
 		whole_rows = bytes < 32 ? 0 : (int) ((bytes - 32) / stride) + 1;
 	}
 	for (; i + 4 <= whole_rows; i += 4)
-		dot4_rows(&q, codes + (size_t) i * stride, out + i);
+		dot4_rows(&q, codes + (size_t) i * stride, out + i,
+				  ahead + (size_t) i * stride);
 	for (; i < whole_rows; i++)
 		out[i] = dot4_row(&q, codes + (size_t) i * stride);
 	for (; i < rows; i++)
@@ -377,6 +381,13 @@ dot_u4(const uint8_t *codes, int rows, int dim, const int8_t *query,
 		memcpy(row, codes + (size_t) i * stride, stride);
 		out[i] = dot4_row(&q, row);
 	}
+}
+
+static AVX2 void
+dot_u4(const uint8_t *codes, int rows, int dim, const int8_t *query,
+	   int32_t *out)
+{
+	dot_u4_ahead(codes, rows, dim, query, out, codes + AHEAD_BYTES);
 }
 
 INLINE AVX2 __m256i
@@ -993,6 +1004,7 @@ const VxKernels vx_kernels_avx2 = {
 	.l1 = l1,
 	.cosine = cosine,
 	.dot_u4 = dot_u4,
+	.dot_u4_ahead = dot_u4_ahead,
 	.dot_u8 = dot_u8,
 	.bound = bound,
 	.hadamard = hadamard,

@@ -97,6 +97,15 @@ typedef struct VxKernels
 	void (*dot_u4)(const uint8_t *codes, int rows, int dim, const int8_t *query,
 				   int32_t *out);
 
+	/*
+	 * dot_u4, and meanwhile asks the memory for the rows * stride bytes at
+	 * ahead, which are scored next.  A hint: ahead may be any address.  Memory
+	 * latency, not arithmetic, is what a scan waits for.
+	 */
+	void (*dot_u4_ahead)(const uint8_t *codes, int rows, int dim,
+						 const int8_t *query, int32_t *out,
+						 const uint8_t *ahead);
+
 	/* The same for one byte per dimension, stride = dim. */
 	void (*dot_u8)(const uint8_t *codes, int rows, int dim, const int8_t *query,
 				   int32_t *out);

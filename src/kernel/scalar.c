@@ -72,6 +72,14 @@ dot_u4(const uint8_t *codes, int rows, int dim, const int8_t *query,
 	}
 }
 
+static void
+dot_u4_ahead(const uint8_t *codes, int rows, int dim, const int8_t *query,
+			 int32_t *out, const uint8_t *ahead)
+{
+	(void) ahead;
+	dot_u4(codes, rows, dim, query, out);
+}
+
 void
 vx_scalar_dot_u8(const uint8_t *codes, int rows, int dim, const int8_t *query,
 				 int32_t *out)
@@ -286,6 +294,7 @@ const VxKernels vx_kernels_scalar = {
 	.l1 = l1,
 	.cosine = cosine,
 	.dot_u4 = dot_u4,
+	.dot_u4_ahead = dot_u4_ahead,
 	.dot_u8 = vx_scalar_dot_u8,
 	.bound = vx_scalar_bound,
 	.hadamard = vx_scalar_hadamard,

@@ -10,9 +10,12 @@
 
 #include <math.h>
 
+#include "miscadmin.h"
+#include "pgstat.h"
 #include "storage/smgr.h"
 #include "utils/rel.h"
 
+#include "compat.h"
 #include "page/page.h"
 
 void
@@ -124,17 +127,16 @@ vx_page_lock_kind(Relation index, BlockNumber block, VxLockMode mode,
 	return page;
 }
 
-Page
-vx_lead_lock(Relation index, BlockNumber block, VxLockMode mode,
-			 uint32 list_id, BufferAccessStrategy strategy, Buffer *buffer)
+/* The lead's fixed part; NULL, unlocked and unpinned, for another owner's page. */
+static Page
+check_lead(Relation index, BlockNumber block, uint32 list_id, Buffer buffer)
 {
-	Page page = vx_page_lock_extended(index, block, mode, strategy, buffer);
+	Page page = BufferGetPage(buffer);
 	VxLead *lead = vx_page_lead(page);
 
 	if (vx_page_kind(page) != VX_PAGE_LEAD || lead->list_id != list_id)
 	{
-		vx_page_unlock(*buffer);
-		*buffer = InvalidBuffer;
+		vx_page_unlock(buffer);
 		return NULL;
 	}
 	if (lead->slots == 0 || lead->live > lead->slots ||
@@ -144,6 +146,49 @@ vx_lead_lock(Relation index, BlockNumber block, VxLockMode mode,
 		vx_corrupt(index, block, "lead has %d slots, %d live, flags %d",
 				   lead->slots, lead->live, lead->flags);
 	return page;
+}
+
+Page
+vx_lead_lock(Relation index, BlockNumber block, VxLockMode mode,
+			 uint32 list_id, BufferAccessStrategy strategy, Buffer *buffer)
+{
+	Page page;
+
+	vx_page_lock_extended(index, block, mode, strategy, buffer);
+	page = check_lead(index, block, list_id, *buffer);
+	if (page == NULL)
+		*buffer = InvalidBuffer;
+	return page;
+}
+
+Page
+vx_lead_lock_pinned(Relation index, BlockNumber block, VxLockMode mode,
+					uint32 list_id, Buffer buffer)
+{
+	LockBuffer(buffer, mode);
+	check_page(index, block, BufferGetPage(buffer));
+	return check_lead(index, block, list_id, buffer);
+}
+
+Buffer
+vx_page_pin(Relation index, BlockNumber block, Buffer near)
+{
+	if (!block_exists(index, block))
+		vx_corrupt(index, block, "block is beyond the end of the file");
+	if (near > 0 && near < NBuffers &&
+		vx_compat_read_recent(index, block, near + 1))
+	{
+		pgstat_count_buffer_read(index);
+		pgstat_count_buffer_hit(index);
+		return near + 1;
+	}
+	return ReadBuffer(index, block);
+}
+
+void
+vx_page_unpin(Buffer buffer)
+{
+	ReleaseBuffer(buffer);
 }
 
 void

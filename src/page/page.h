@@ -65,6 +65,19 @@ extern Page vx_lead_lock(Relation index, BlockNumber block, VxLockMode mode,
 						 uint32 list_id, BufferAccessStrategy strategy,
 						 Buffer *buffer);
 
+/*
+ * Pins a block without locking it, so that its bytes can be asked for before
+ * its turn.  near: a buffer whose neighbour the block probably lies in, as
+ * blocks written one after another do; saves the look-up.
+ */
+extern Buffer vx_page_pin(Relation index, BlockNumber block, Buffer near);
+extern void vx_page_unpin(Buffer buffer);
+
+/* vx_lead_lock for a block pinned before; the pin is given up with NULL. */
+extern Page vx_lead_lock_pinned(Relation index, BlockNumber block,
+								VxLockMode mode, uint32 list_id,
+								Buffer buffer);
+
 /* Unlocks and unpins. */
 extern void vx_page_unlock(Buffer buffer);
 

@@ -140,11 +140,14 @@ extern void vx_query_list(const VxQuery *query, const VxQuantizer *quantizer,
 						  const float *centroid, const float *centre, float eps,
 						  VxListQuery *out);
 
-/* dot_u4 or dot_u8 by bits, followed by bound; dots is the caller's scratch. */
+/*
+ * dot_u4 or dot_u8 by bits, followed by bound; dots is the caller's scratch.
+ * ahead: codes that will be scored next (kernel.h dot_u4_ahead), or NULL.
+ */
 extern void vx_score(const VxQuery *query, const VxQuantizer *quantizer,
 					 const VxListQuery *list, const uint8_t *codes,
-					 const VxFactors *factors, int rows, int32_t *dots,
-					 float *est, float *low);
+					 const VxFactors *factors, int rows, const uint8_t *ahead,
+					 int32_t *dots, float *est, float *low);
 
 /* --- k-means ---------------------------------------------------------- */
 

@@ -176,14 +176,17 @@ vx_query_list(const VxQuery *query, const VxQuantizer *quantizer,
 void
 vx_score(const VxQuery *query, const VxQuantizer *quantizer,
 		 const VxListQuery *list, const uint8_t *codes,
-		 const VxFactors *factors, int rows, int32_t *dots, float *est,
-		 float *low)
+		 const VxFactors *factors, int rows, const uint8_t *ahead,
+		 int32_t *dots, float *est, float *low)
 {
 	const VxKernels *kernels = vx_kernels;
 
 	if (quantizer->bits == 8)
 		kernels->dot_u8(codes, rows, quantizer->dim, query->q8, dots);
-	else
+	else if (ahead == NULL)
 		kernels->dot_u4(codes, rows, quantizer->dim, query->q8, dots);
+	else
+		kernels->dot_u4_ahead(codes, rows, quantizer->dim, query->q8, dots,
+							  ahead);
 	kernels->bound(list, factors, dots, rows, est, low);
 }
