@@ -10,7 +10,7 @@ DATA = sql/vector_ext--0.1.0.sql
 
 KERNEL_OBJS = src/kernel/kernel.o src/kernel/scalar.o src/kernel/avx2.o
 QUANT_OBJS = src/quant/rotate.o src/quant/encode.o src/quant/query.o \
-	src/quant/kmeans.o
+	src/quant/kmeans.o src/quant/blas.o
 TYPE_OBJS = src/type/vector_io.o src/type/vector_distance.o src/type/vector_op.o \
 	src/type/vector_cast.o src/type/vector_array.o src/type/vector_agg.o
 PAGE_OBJS = src/page/access.o src/page/record.o src/page/alloc.o \
@@ -35,14 +35,15 @@ export PG_CONFIG
 # Only in the second reading: PGXS and what it takes.
 ifdef VX_BUILD
 
-# The serial OpenBLAS: a backend must never get a thread.  The run path keeps
-# the choice whatever the system's alternatives say.
+# The serial OpenBLAS: a backend must never get a thread.  It is loaded by its
+# path when an index is built, whatever the system's alternatives say.
 MULTIARCH := $(shell gcc -dumpmachine)
 OPENBLAS_DIR ?= /usr/lib/$(MULTIARCH)/openblas-serial
-PG_CPPFLAGS = -I$(srcdir)/src -I/usr/include/$(MULTIARCH)/openblas-serial
+PG_CPPFLAGS = -I$(srcdir)/src -I/usr/include/$(MULTIARCH)/openblas-serial \
+	-DVX_OPENBLAS='"$(OPENBLAS_DIR)/libopenblas.so.0"'
 # Stored codes must not depend on fused multiply-add.
 PG_CFLAGS = -ffp-contract=off -ftree-vectorize
-SHLIB_LINK = -L$(OPENBLAS_DIR) -Wl,-rpath,$(OPENBLAS_DIR) -lopenblas -lm
+SHLIB_LINK = -lm
 
 PGXS := $(shell $(PG_CONFIG) --pgxs)
 # Bitcode for the server's JIT only where its clang is installed.

@@ -87,14 +87,13 @@ static inline IndexScanDesc
 vx_compat_beginscan(IndexScanState *node, Snapshot snapshot)
 {
 #if PG_VERSION_NUM >= 180000
-	return index_beginscan(node->ss.ss_currentRelation,
-						   node->iss_RelationDesc, snapshot,
-						   &node->iss_Instrument, node->iss_NumScanKeys,
-						   node->iss_NumOrderByKeys);
-#else
-	return index_beginscan(node->ss.ss_currentRelation,
-						   node->iss_RelationDesc, snapshot,
+	return index_beginscan(node->ss.ss_currentRelation, node->iss_RelationDesc,
+						   snapshot, &node->iss_Instrument,
 						   node->iss_NumScanKeys, node->iss_NumOrderByKeys);
+#else
+	return index_beginscan(node->ss.ss_currentRelation, node->iss_RelationDesc,
+						   snapshot, node->iss_NumScanKeys,
+						   node->iss_NumOrderByKeys);
 #endif
 }
 

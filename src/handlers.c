@@ -57,5 +57,6 @@ ann_handler(PG_FUNCTION_ARGS)
 bool
 vx_is_ann_index(Relation index)
 {
-	return index->rd_indam != NULL && index->rd_indam->amgettuple == anngettuple;
+	return index->rd_indam != NULL &&
+		   index->rd_indam->amgettuple == anngettuple;
 }

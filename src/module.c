@@ -52,14 +52,13 @@ _PG_init(void)
 		"1 visits every list and gives the exact answer.", &vx_recall, 0.95,
 		0.5, 1.0, PGC_USERSET, 0, NULL, NULL, NULL);
 	DefineCustomIntVariable(
-		"vector_ext.probes",
-		"Number of lists that an ann index scan visits.",
-		"0 derives it from vector_ext.recall.", &vx_probes, 0, 0,
-		VX_LISTS_MAX, PGC_USERSET, 0, NULL, NULL, NULL);
-	DefineCustomStringVariable(
-		"vector_ext.simd", "Instruction set of the distance kernels.",
-		"auto, scalar or avx2.", &vx_simd, "auto", PGC_USERSET, 0, check_simd,
-		assign_simd, NULL);
+		"vector_ext.probes", "Number of lists that an ann index scan visits.",
+		"0 derives it from vector_ext.recall.", &vx_probes, 0, 0, VX_LISTS_MAX,
+		PGC_USERSET, 0, NULL, NULL, NULL);
+	DefineCustomStringVariable("vector_ext.simd",
+							   "Instruction set of the distance kernels.",
+							   "auto, scalar or avx2.", &vx_simd, "auto",
+							   PGC_USERSET, 0, check_simd, assign_simd, NULL);
 	MarkGUCPrefixReserved("vector_ext");
 
 	vx_ann_options_register();

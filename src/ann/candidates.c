@@ -46,8 +46,7 @@ vx_candidates_reserve(VxCandidates *set, int more, float top)
 		return false;
 	while (set->capacity < set->count + more)
 		set->capacity *= 2;
-	set->items =
-		repalloc_huge(set->items, sizeof(VxCandidate) * set->capacity);
+	set->items = repalloc_huge(set->items, sizeof(VxCandidate) * set->capacity);
 	return true;
 }
 
@@ -136,8 +135,7 @@ vx_smallest_add(VxSmallest *set, double value)
 
 		if (child >= set->count)
 			break;
-		if (child + 1 < set->count &&
-			set->items[child + 1] > set->items[child])
+		if (child + 1 < set->count && set->items[child + 1] > set->items[child])
 			child++;
 		if (set->items[child] <= value)
 			break;
@@ -159,7 +157,8 @@ typedef struct HandledRow
 #define SH_ELEMENT_TYPE HandledRow
 #define SH_KEY_TYPE uint64
 #define SH_KEY tid
-#define SH_HASH_KEY(table, key) murmurhash32((uint32) (key) ^ (uint32) ((key) >> 32))
+#define SH_HASH_KEY(table, key)                                                \
+	murmurhash32((uint32) (key) ^ (uint32) ((key) >> 32))
 #define SH_EQUAL(table, a, b) ((a) == (b))
 #define SH_SCOPE static inline
 #define SH_DECLARE

@@ -98,8 +98,8 @@ read_page(const VxAnnIndex *ann, BlockNumber block, DirBatch *batch,
 		  VxDirList *lists, int *count)
 {
 	Buffer buffer;
-	Page page = vx_page_lock_kind(ann->index, block, VX_SHARE, VX_PAGE_DIR,
-								  &buffer);
+	Page page =
+		vx_page_lock_kind(ann->index, block, VX_SHARE, VX_PAGE_DIR, &buffer);
 	VxDirHeader *header = vx_page_dir(page);
 	BlockNumber next = header->next;
 
@@ -146,12 +146,12 @@ vx_dir_read(const VxAnnIndex *ann, const VxQuery *query, VxDirList **lists)
 		{
 			Size bytes;
 
-			capacity = Max(capacity * 2, (int) ann->meta.list_count) +
-				batch.capacity;
+			capacity =
+				Max(capacity * 2, (int) ann->meta.list_count) + batch.capacity;
 			bytes = sizeof(VxDirList) * (Size) capacity;
 			*lists = *lists == NULL
-				? MemoryContextAllocHuge(CurrentMemoryContext, bytes)
-				: repalloc_huge(*lists, bytes);
+						 ? MemoryContextAllocHuge(CurrentMemoryContext, bytes)
+						 : repalloc_huge(*lists, bytes);
 		}
 		block = read_page(ann, block, &batch, *lists, &count);
 		if (query != NULL)

@@ -40,9 +40,9 @@ flush(TidWalk *walk)
 		tbm_add_tuples(walk->bitmap, walk->tids, walk->count, false);
 	else
 		for (int i = 0; i < walk->count; i++)
-			tuplesort_putdatum(
-				walk->sort, Int64GetDatum(vx_tid_number(&walk->tids[i])),
-				false);
+			tuplesort_putdatum(walk->sort,
+							   Int64GetDatum(vx_tid_number(&walk->tids[i])),
+							   false);
 	walk->count = 0;
 }
 
@@ -132,8 +132,7 @@ vx_drain_bitmap(VxScan *scan, TIDBitmap *bitmap)
 {
 	TidWalk walk = {.bitmap = bitmap};
 
-	walk_lists(scan, &walk,
-			   VX_DRAIN_ORDINARY | VX_DRAIN_ZERO | VX_DRAIN_NULL);
+	walk_lists(scan, &walk, VX_DRAIN_ORDINARY | VX_DRAIN_ZERO | VX_DRAIN_NULL);
 	return walk.total;
 }
 
@@ -143,9 +142,8 @@ sort_tids(VxScan *scan, int which)
 {
 	TidWalk walk = {0};
 
-	walk.sort =
-		tuplesort_begin_datum(INT8OID, Int8LessOperator, InvalidOid, false,
-							  work_mem, NULL, TUPLESORT_NONE);
+	walk.sort = tuplesort_begin_datum(INT8OID, Int8LessOperator, InvalidOid,
+									  false, work_mem, NULL, TUPLESORT_NONE);
 	walk_lists(scan, &walk, which);
 	tuplesort_performsort(walk.sort);
 	return walk.sort;
@@ -198,8 +196,8 @@ vx_drain_exact(VxScan *scan)
 
 	vx_drain_end(scan);
 	begin_exact_sort(scan);
-	slot = MakeSingleTupleTableSlot(
-		scan->sorted_slot->tts_tupleDescriptor, &TTSOpsVirtual);
+	slot = MakeSingleTupleTableSlot(scan->sorted_slot->tts_tupleDescriptor,
+									&TTSOpsVirtual);
 	for (int64 i = scan->next_result; i < scan->result_count; i++)
 		put_exact(scan, slot, &scan->results[i]);
 	scan->next_result = scan->result_count = scan->confirmed = 0;

@@ -77,8 +77,7 @@ write_long_centre(VxAnnIndex *ann, const float *centre)
 			vx_init_cent(page, ann->dims);
 			vx_page_cent(page)->count = 1;
 			if (j + 1 < pages)
-				vx_page_cent(page)->next =
-					BufferGetBlockNumber(buffers[j + 1]);
+				vx_page_cent(page)->next = BufferGetBlockNumber(buffers[j + 1]);
 			slot = vx_cent_slot(page, 0, 0);
 			slot->list_id = VX_LIST_CENTRE;
 			memcpy(slot->x, centre + done,
@@ -237,16 +236,14 @@ encode_row(const VxAnnIndex *ann, const VxDirList *list, Row *row)
 	float *rotated = palloc(sizeof(float) * ann->dims);
 	float *scratch = palloc(sizeof(float) * 2 * ann->dims);
 	VxListRef ref = {centroid, rotated};
-	uint32 owner =
-		(list->flags & VX_DIR_ROOT) ? VX_LIST_CENTRE : list->list_id;
+	uint32 owner = (list->flags & VX_DIR_ROOT) ? VX_LIST_CENTRE : list->list_id;
 
-	if (!vx_cent_read(ann->index, &ann->meta, list->cent_block,
-					  list->cent_slot, owner, centroid))
+	if (!vx_cent_read(ann->index, &ann->meta, list->cent_block, list->cent_slot,
+					  owner, centroid))
 		return false;
 	vx_list_rotate(&ann->quantizer, centroid, ann->centre, rotated);
 	row->code = palloc(ann->lead.code_bytes);
-	vx_encode(&ann->quantizer, &ref, row->x, row->code, &row->factors,
-			  scratch);
+	vx_encode(&ann->quantizer, &ref, row->x, row->code, &row->factors, scratch);
 	return true;
 }
 
@@ -328,8 +325,8 @@ link_page(VxAnnIndex *ann, const Target *target, Buffer fresh,
 				 target->layout->code_bytes == 0 ? VX_LEAD_SPECIAL : 0);
 	head = vx_page_lead(vx_record_page(record, head_buffer, false));
 	tail = head_buffer == tail_buffer
-		? head
-		: vx_page_lead(vx_record_page(record, tail_buffer, false));
+			   ? head
+			   : vx_page_lead(vx_record_page(record, tail_buffer, false));
 	if (head->lead_run == head->lead_pages && block == head->tail_block + 1)
 		head->lead_run++;
 	head->lead_pages++;
@@ -401,8 +398,8 @@ try_page(VxAnnIndex *ann, const Target *target, const Row *row,
 		 BlockNumber *block)
 {
 	Buffer buffer;
-	Page page = vx_lead_lock(ann->index, *block, VX_EXCLUSIVE,
-							 target->list_id, NULL, &buffer);
+	Page page = vx_lead_lock(ann->index, *block, VX_EXCLUSIVE, target->list_id,
+							 NULL, &buffer);
 	VxLead *lead;
 	int slot;
 
@@ -416,9 +413,9 @@ try_page(VxAnnIndex *ann, const Target *target, const Row *row,
 		return AGAIN;
 	}
 	slot = lead->live >= lead->slots
-		? -1
-		: vx_bit_first_clear(
-			  vx_plane(page, target->layout->live, uint64), lead->slots);
+			   ? -1
+			   : vx_bit_first_clear(
+					 vx_plane(page, target->layout->live, uint64), lead->slots);
 	if (slot < 0)
 	{
 		*block = lead->next;
@@ -495,8 +492,8 @@ insert_once(VxAnnIndex *ann, VxValueKind kind, Row *row)
 	if (kind != VX_VALUE_ORDINARY)
 	{
 		target.list_id = kind == VX_VALUE_NULL ? VX_LIST_NULL : VX_LIST_ZERO;
-		target.head = kind == VX_VALUE_NULL ? ann->meta.null_head
-											: ann->meta.zero_head;
+		target.head =
+			kind == VX_VALUE_NULL ? ann->meta.null_head : ann->meta.zero_head;
 		target.layout = &ann->special;
 		return place_row(ann, &target, row);
 	}

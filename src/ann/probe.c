@@ -38,13 +38,12 @@ order_key(const VxScan *scan, const VxDirList *list)
 		case VX_METRIC_L2:
 			return Max(est, 0);
 		case VX_METRIC_IP:
-			return est -
-				IP_SPREAD * scan->query_norm *
-				sqrt(Max(list->r2, 0) / scan->ann.dims);
+			return est - IP_SPREAD * scan->query_norm *
+							 sqrt(Max(list->r2, 0) / scan->ann.dims);
 		case VX_METRIC_COSINE:
 			/* Distance to the centroid's direction: 14 % less work than L2. */
-			return Max(
-				0, 2.0 - (1.0 + list->norm2 - est) * (double) list->inv_norm);
+			return Max(0, 2.0 - (1.0 + list->norm2 - est) *
+									(double) list->inv_norm);
 	}
 	pg_unreachable();
 }
@@ -58,10 +57,10 @@ typedef struct OrderItem
 
 #define ST_SORT sort_order
 #define ST_ELEMENT_TYPE OrderItem
-#define ST_COMPARE(a, b) \
-	((a)->key < (b)->key   ? -1 \
-	 : (a)->key > (b)->key ? 1 \
-	 : (a)->at < (b)->at   ? -1 \
+#define ST_COMPARE(a, b)                                                       \
+	((a)->key < (b)->key   ? -1                                                \
+	 : (a)->key > (b)->key ? 1                                                 \
+	 : (a)->at < (b)->at   ? -1                                                \
 						   : (a)->at > (b)->at)
 #define ST_SCOPE static
 #define ST_DEFINE
@@ -153,14 +152,14 @@ vx_probe_order(VxScan *scan)
 	scan->lists = sort_lists(scan->lists, scan->list_count);
 	measure_density(scan);
 
-	scan->visits = palloc_extended(
-		sizeof(VxVisit) * (Size) Max(scan->list_count, 1),
-		MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	scan->visits =
+		palloc_extended(sizeof(VxVisit) * (Size) Max(scan->list_count, 1),
+						MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 	/* What was walked stays in front, so next_list goes on meaning its count. */
 	for (int i = 0; i < scan->list_count && old_count > 0; i++)
 	{
-		VxVisit visit = visit_of(scan->lists[i].list_id, old_lists, old_visits,
-								 old_count);
+		VxVisit visit =
+			visit_of(scan->lists[i].list_id, old_lists, old_visits, old_count);
 		VxDirList list = scan->lists[i];
 
 		if (!visit.walked)
@@ -193,7 +192,7 @@ position(double x, const double *points, int count, double (*scale)(double),
 		i++;
 	*low = i;
 	return (scale(x) - scale(points[i])) /
-		(scale(points[i + 1]) - scale(points[i]));
+		   (scale(points[i + 1]) - scale(points[i]));
 }
 
 /*
@@ -210,10 +209,10 @@ rule_kappa(const VxScan *scan)
 	double at_t = position(Min(scan->recall, 0.9999), targets,
 						   VX_CALIBRATION_TARGETS, logit, &t);
 	double at_k = position(k, ks, VX_CALIBRATION_KS, log, &i);
-	double low = (1 - at_k) * log(table[t][i].kappa) +
-		at_k * log(table[t][i + 1].kappa);
+	double low =
+		(1 - at_k) * log(table[t][i].kappa) + at_k * log(table[t][i + 1].kappa);
 	double high = (1 - at_k) * log(table[t + 1][i].kappa) +
-		at_k * log(table[t + 1][i + 1].kappa);
+				  at_k * log(table[t + 1][i + 1].kappa);
 
 	return exp((1 - at_t) * low + at_t * high);
 }
@@ -240,5 +239,5 @@ vx_probe_stop(const VxScan *scan)
 		return false;
 	ratio = list->key / Max(vx_smallest_top(&scan->top), 1e-30);
 	return scanned * ratio * ratio >
-		rule_kappa(scan) * sqrt(scan->rows_total * scan->rows_dense);
+		   rule_kappa(scan) * sqrt(scan->rows_total * scan->rows_dense);
 }

@@ -15,6 +15,7 @@
 #include "utils/memutils.h"
 
 #include "ann/scan.h"
+#include "compat.h"
 
 /* Candidates fetched together, in heap order, once the wanted are there. */
 #define BATCH 8
@@ -25,9 +26,9 @@ struct VxHeap
 	Snapshot snapshot;
 	IndexFetchTableData *fetch;
 	TupleTableSlot *slot;
-	AttrNumber attno;  /* the indexed column; 0 for an expression */
-	IndexInfo *info;   /* for expressions */
-	EState *estate;	   /* for expressions */
+	AttrNumber attno; /* the indexed column; 0 for an expression */
+	IndexInfo *info;  /* for expressions */
+	EState *estate;	  /* for expressions */
 	Oid owner;
 };
 
@@ -76,8 +77,10 @@ expression_value(struct VxHeap *heap, bool *isnull)
 	int level;
 
 	GetUserIdAndSecContext(&user, &context);
-	SetUserIdAndSecContext(heap->owner, context | SECURITY_RESTRICTED_OPERATION);
+	SetUserIdAndSecContext(heap->owner,
+						   context | SECURITY_RESTRICTED_OPERATION);
 	level = NewGUCNestLevel();
+	vx_compat_restrict_search_path();
 	ResetPerTupleExprContext(heap->estate);
 	GetPerTupleExprContext(heap->estate)->ecxt_scantuple = heap->slot;
 	FormIndexDatum(heap->info, heap->slot, heap->estate, values, nulls);
@@ -133,8 +136,8 @@ vx_heap_distance(VxScan *scan, uint64 tid, VxResult *result)
 		if (type->dims(value) != scan->ann.dims)
 			isnull = true;
 		else
-			result->distance = type->distance(
-				type->floats(value), scan->query_raw, scan->ann.dims);
+			result->distance = type->distance(type->floats(value),
+											  scan->query_raw, scan->ann.dims);
 	}
 	MemoryContextSwitchTo(caller);
 	MemoryContextReset(scan->row_context);
@@ -154,11 +157,13 @@ vx_result_add(VxScan *scan, const VxResult *result)
 	if (scan->result_count >= scan->result_capacity)
 	{
 		scan->result_capacity = Max(64, 2 * scan->result_capacity);
-		scan->results = scan->results == NULL
-			? MemoryContextAllocHuge(scan->run_context,
-									 sizeof(VxResult) * scan->result_capacity)
-			: repalloc_huge(scan->results,
-							sizeof(VxResult) * scan->result_capacity);
+		scan->results =
+			scan->results == NULL
+				? MemoryContextAllocHuge(scan->run_context,
+										 sizeof(VxResult) *
+											 scan->result_capacity)
+				: repalloc_huge(scan->results,
+								sizeof(VxResult) * scan->result_capacity);
 	}
 	scan->results[scan->result_count++] = *result;
 }

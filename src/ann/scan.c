@@ -45,10 +45,10 @@ annbeginscan(Relation index, int nkeys, int norderbys)
 
 	scan->scan = desc;
 	scan->context = context;
-	scan->run_context = AllocSetContextCreate(context, "ann scan run",
-											  ALLOCSET_DEFAULT_SIZES);
-	scan->row_context = AllocSetContextCreate(context, "ann scan row",
-											  ALLOCSET_DEFAULT_SIZES);
+	scan->run_context =
+		AllocSetContextCreate(context, "ann scan run", ALLOCSET_DEFAULT_SIZES);
+	scan->row_context =
+		AllocSetContextCreate(context, "ann scan row", ALLOCSET_DEFAULT_SIZES);
 	vx_ann_open(&scan->ann, index);
 	slots = scan->ann.lead.slots;
 	scan->query_raw = palloc(sizeof(float) * scan->ann.dims);
@@ -218,8 +218,7 @@ begin_round(VxScan *scan)
 	if (scan->rounds++ == 0)
 		scan->wanted = scan->bound > 0 ? scan->bound : WANTED_DEFAULT;
 	else
-		scan->wanted =
-			Max(scan->wanted, scan->returned) * WANTED_GROWTH;
+		scan->wanted = Max(scan->wanted, scan->returned) * WANTED_GROWTH;
 	if ((scan->wanted > share && scan->wanted > DRAIN_ROWS_MIN) ||
 		scan->wanted > scan->handled_limit ||
 		vx_handled_count(scan->handled) > scan->handled_limit)
@@ -252,7 +251,7 @@ run_round(VxScan *scan)
 		return false;
 	vx_rerank(scan);
 	scan->exhausted = !scan->cut && scan->candidates.count == 0 &&
-		scan->next_list >= scan->list_count;
+					  scan->next_list >= scan->list_count;
 	return true;
 }
 
@@ -305,8 +304,7 @@ choose_phase(VxScan *scan)
 	}
 	else
 	{
-		vx_drain_tids(scan,
-					  VX_DRAIN_ORDINARY | VX_DRAIN_ZERO | VX_DRAIN_NULL);
+		vx_drain_tids(scan, VX_DRAIN_ORDINARY | VX_DRAIN_ZERO | VX_DRAIN_NULL);
 		scan->phase = VX_SCAN_NULL;
 	}
 }

@@ -25,7 +25,7 @@ static inline uint64
 vx_tid_number(const ItemPointerData *tid)
 {
 	return ((uint64) ItemPointerGetBlockNumberNoCheck(tid) << 16) |
-		ItemPointerGetOffsetNumberNoCheck(tid);
+		   ItemPointerGetOffsetNumberNoCheck(tid);
 }
 
 static inline void
@@ -106,11 +106,11 @@ typedef struct VxVisit
 
 typedef enum VxScanPhase
 {
-	VX_SCAN_START,	/* nothing read yet */
-	VX_SCAN_TOP,	/* by candidates, in rounds of growing size */
-	VX_SCAN_DRAIN,	/* the rest, sorted by exact distance */
-	VX_SCAN_ZERO,	/* rows whose distance is NaN */
-	VX_SCAN_NULL,	/* rows whose distance is NULL */
+	VX_SCAN_START, /* nothing read yet */
+	VX_SCAN_TOP,   /* by candidates, in rounds of growing size */
+	VX_SCAN_DRAIN, /* the rest, sorted by exact distance */
+	VX_SCAN_ZERO,  /* rows whose distance is NaN */
+	VX_SCAN_NULL,  /* rows whose distance is NULL */
 	VX_SCAN_DONE,
 } VxScanPhase;
 
@@ -149,12 +149,12 @@ typedef struct VxScan
 
 	/* The top phase. */
 	VxScanPhase phase;
-	int64 wanted;			 /* rows this round is to confirm, in all */
-	int64 returned;			 /* rows returned so far */
-	bool exhausted;			 /* nothing is left for another round */
-	bool cut;				 /* candidates above cut_key were left out */
-	double cut_key;			 /* smallest bound that may have been left out */
-	VxSmallest top;			 /* upper bounds of the wanted nearest */
+	int64 wanted;	/* rows this round is to confirm, in all */
+	int64 returned; /* rows returned so far */
+	bool exhausted; /* nothing is left for another round */
+	bool cut;		/* candidates above cut_key were left out */
+	double cut_key; /* smallest bound that may have been left out */
+	VxSmallest top; /* upper bounds of the wanted nearest */
 	VxCandidates candidates;
 	VxHandled *handled;
 	int64 handled_limit; /* beyond, the scan drains */

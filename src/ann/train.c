@@ -170,12 +170,18 @@ static void
 cluster(VxBuild *build, const VxSample *sample, int lists)
 {
 	VxKmeans task = kmeans_task(build, sample->rows, lists);
+	const char *failure;
 	void *scratch;
 
 	task.x = sample->x;
 	task.progress = kmeans_progress;
 	vx_build_stage(VX_PROGRESS_KMEANS, task.rows * task.iterations);
-	vx_blas_single_thread();
+	failure = vx_blas_open();
+	if (failure != NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_FILE),
+				 errmsg("could not load the matrix library: %s", failure),
+				 errhint("Install the package libopenblas0-serial.")));
 	build->centroids = alloc_vectors(build, lists);
 	scratch = MemoryContextAllocHuge(CurrentMemoryContext,
 									 vx_kmeans_scratch_bytes(&task));

@@ -115,13 +115,16 @@ walk_page(VxScan *scan, uint32 list_id, BlockNumber head,
 	/* Rows beyond the tail of the start are new, or their list is stamped. */
 	if (block == chain->stop)
 		chain->block = InvalidBlockNumber;
+	/* A chain that ends before it: its tail was unlinked, or it is damaged. */
+	else if (chain->block == InvalidBlockNumber)
+		return WALK_STRANGE;
 	return WALK_DONE;
 }
 
 static WalkEnd
 walk_once(VxScan *scan, uint32 list_id, BlockNumber head,
-		  const VxLeadLayout *layout, VxLeadPrepare prepare,
-		  VxLeadVisit visit, void *arg, uint64 *stamp)
+		  const VxLeadLayout *layout, VxLeadPrepare prepare, VxLeadVisit visit,
+		  void *arg, uint64 *stamp)
 {
 	Relation index = scan->ann.index;
 	BlockNumber pages = 0;
@@ -159,8 +162,8 @@ vx_walk_list(VxScan *scan, uint32 list_id, BlockNumber head,
 {
 	for (int tries = 0; tries < WALKS_MAX; tries++)
 	{
-		WalkEnd end = walk_once(scan, list_id, head, layout, prepare, visit,
-								arg, stamp);
+		WalkEnd end =
+			walk_once(scan, list_id, head, layout, prepare, visit, arg, stamp);
 
 		if (end == WALK_DONE)
 			return true;
@@ -184,8 +187,8 @@ score_prepare(VxScan *scan, void *arg)
 	ScoreWalk *walk = arg;
 	int64 count = scan->candidates.count;
 
-	walk->full = !vx_candidates_reserve(
-		&scan->candidates, scan->ann.lead.slots, vx_smallest_top(&scan->top));
+	walk->full = !vx_candidates_reserve(&scan->candidates, scan->ann.lead.slots,
+										vx_smallest_top(&scan->top));
 	if (scan->candidates.count < count)
 		scan->cut = true;
 	return !walk->full;
@@ -256,8 +259,7 @@ vx_walk_candidates(VxScan *scan, int i)
 	VxDirList *list = &scan->lists[i];
 	ScoreWalk walk = {0};
 	uint64 stamp;
-	uint32 owner =
-		(list->flags & VX_DIR_ROOT) ? VX_LIST_CENTRE : list->list_id;
+	uint32 owner = (list->flags & VX_DIR_ROOT) ? VX_LIST_CENTRE : list->list_id;
 
 	if (!vx_cent_read(scan->ann.index, &scan->ann.meta, list->cent_block,
 					  list->cent_slot, owner, scan->centroid))

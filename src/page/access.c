@@ -68,13 +68,13 @@ check_page(Relation index, BlockNumber block, Page page)
 	if (header->pd_special != VX_PAGE_END || special->page_id != VX_PAGE_ID)
 		vx_corrupt(index, block, "not a page of an ann index");
 	if (special->format > VX_FORMAT)
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("index \"%s\" has format version %d, this version of "
-						"vector_ext reads up to %d",
-						RelationGetRelationName(index), special->format,
-						VX_FORMAT),
-				 errhint("Update vector_ext, or REINDEX the index.")));
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("index \"%s\" has format version %d, this version of "
+					"vector_ext reads up to %d",
+					RelationGetRelationName(index), special->format, VX_FORMAT),
+			 errhint("Update vector_ext, or REINDEX the index.")));
 	if (special->format == 0 || special->flags != 0 ||
 		special->kind < VX_PAGE_META || special->kind > VX_PAGE_FREE)
 		vx_corrupt(index, block, "page has kind %d, format %d, flags %d",
@@ -101,8 +101,7 @@ vx_page_lock_extended(Relation index, BlockNumber block, VxLockMode mode,
 }
 
 Page
-vx_page_lock(Relation index, BlockNumber block, VxLockMode mode,
-			 Buffer *buffer)
+vx_page_lock(Relation index, BlockNumber block, VxLockMode mode, Buffer *buffer)
 {
 	return vx_page_lock_extended(index, block, mode, NULL, buffer);
 }
@@ -141,16 +140,15 @@ check_lead(Relation index, BlockNumber block, uint32 list_id, Buffer buffer)
 	}
 	if (lead->slots == 0 || lead->live > lead->slots ||
 		(lead->flags & ~VX_LEAD_FLAGS_ALL) != 0 ||
-		VX_LEAD_PLANES_AT + lead->slots * sizeof(ItemPointerData) >
-			VX_PAGE_END)
+		VX_LEAD_PLANES_AT + lead->slots * sizeof(ItemPointerData) > VX_PAGE_END)
 		vx_corrupt(index, block, "lead has %d slots, %d live, flags %d",
 				   lead->slots, lead->live, lead->flags);
 	return page;
 }
 
 Page
-vx_lead_lock(Relation index, BlockNumber block, VxLockMode mode,
-			 uint32 list_id, BufferAccessStrategy strategy, Buffer *buffer)
+vx_lead_lock(Relation index, BlockNumber block, VxLockMode mode, uint32 list_id,
+			 BufferAccessStrategy strategy, Buffer *buffer)
 {
 	Page page;
 
@@ -225,9 +223,9 @@ check_meta(Relation index, const VxMeta *meta)
 						meta->required_flags),
 				 errhint("Update vector_ext, or REINDEX the index.")));
 	if (meta->format == 0 || meta->dims < 1 || meta->dims > VX_DIM_MAX ||
-		(meta->bits != 4 && meta->bits != 8) ||
-		meta->metric < VX_METRIC_L2 || meta->metric > VX_METRIC_COSINE ||
-		meta->layout != VX_LAYOUT_WHOLE || meta->columns != 0 ||
+		(meta->bits != 4 && meta->bits != 8) || meta->metric < VX_METRIC_L2 ||
+		meta->metric > VX_METRIC_COSINE || meta->layout != VX_LAYOUT_WHOLE ||
+		meta->columns != 0 ||
 		meta->slots != vx_lead_slots(meta->dims, meta->bits) ||
 		meta->slots == 0 || meta->special_slots != vx_special_slots() ||
 		!isfinite(meta->t0) || meta->t0 <= 0)
@@ -239,16 +237,16 @@ check_meta(Relation index, const VxMeta *meta)
 	if (meta->next_list_id < VX_LIST_FIRST ||
 		(meta->dir_head == InvalidBlockNumber) != (meta->list_count == 0))
 		vx_corrupt(index, VX_META_BLOCK,
-				   "metapage says %u lists, directory at %u",
-				   meta->list_count, meta->dir_head);
+				   "metapage says %u lists, directory at %u", meta->list_count,
+				   meta->dir_head);
 }
 
 void
 vx_meta_read(Relation index, VxMeta *meta)
 {
 	Buffer buffer;
-	Page page = vx_page_lock_kind(index, VX_META_BLOCK, VX_SHARE,
-								  VX_PAGE_META, &buffer);
+	Page page = vx_page_lock_kind(index, VX_META_BLOCK, VX_SHARE, VX_PAGE_META,
+								  &buffer);
 
 	memcpy(meta, vx_page_meta(page), sizeof(VxMeta));
 	vx_page_unlock(buffer);
@@ -284,12 +282,12 @@ vx_cent_read(Relation index, const VxMeta *meta, BlockNumber block, int slot,
 			return false;
 		}
 		memcpy(x + done, at->x, sizeof(float) * Min(part, dims - done));
+		for (int i = done; i < Min(dims, done + part); i++)
+			if (!isfinite(x[i]))
+				vx_corrupt(index, block, "centroid of list %u is not finite",
+						   list_id);
 		block = header->next;
 		vx_page_unlock(buffer);
 	}
-	for (int i = 0; i < dims; i++)
-		if (!isfinite(x[i]))
-			vx_corrupt(index, block, "centroid of list %u is not finite",
-					   list_id);
 	return true;
 }

@@ -32,7 +32,7 @@ page_is_free(Page page)
 	if (PageIsNew(page))
 		return true;
 	return PageGetSpecialSize(page) == MAXALIGN(sizeof(VxPageSpecial)) &&
-		special->page_id == VX_PAGE_ID && special->kind == VX_PAGE_FREE;
+		   special->page_id == VX_PAGE_ID && special->kind == VX_PAGE_FREE;
 }
 
 Buffer

@@ -2,8 +2,8 @@
  * capacity.c
  *		How many entries fit a page, and where its planes lie.
  *
- * Pure arithmetic over format.h.  The results that matter to readers (slots)
- * are stored in META, so the format does not depend on this code.
+ * Pure arithmetic over format.h.  The slots of a lead are stored in META, and a
+ * reader checks them against this formula: it is part of format version 1.
  */
 #include "postgres.h"
 
@@ -85,7 +85,7 @@ int
 vx_cent_per_page(int dims)
 {
 	return (VX_PAGE_END - VX_CENT_SLOTS_AT) /
-		(offsetof(VxCentSlot, x) + sizeof(float) * dims);
+		   (offsetof(VxCentSlot, x) + sizeof(float) * dims);
 }
 
 int

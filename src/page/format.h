@@ -24,9 +24,9 @@
 
 /* List ids: never reused while the index lives. */
 #define VX_LIST_NONE 0
-#define VX_LIST_NULL 1			/* special: NULL vectors */
-#define VX_LIST_ZERO 2			/* special: zero vectors under cosine */
-#define VX_LIST_FIRST 3			/* first ordinary id */
+#define VX_LIST_NULL 1			  /* special: NULL vectors */
+#define VX_LIST_ZERO 2			  /* special: zero vectors under cosine */
+#define VX_LIST_FIRST 3			  /* first ordinary id */
 #define VX_LIST_CENTRE 0xFFFFFFFF /* owner of the global centre in CENT pages */
 #define VX_LIST_ID_MAX 0xFFFFFFFD
 
@@ -91,11 +91,11 @@ typedef struct VxMeta
 	uint16 layout;
 	uint16 bits;
 	uint16 metric;
-	uint16 columns;	   /* filter columns */
-	uint8 widths[32];  /* bytes of each filter column */
-	uint16 slots;	   /* of a LEAD */
-	uint16 sign_pages; /* layout P, per lead */
-	uint16 rest_pages; /* layout P, per lead */
+	uint16 columns;		  /* filter columns */
+	uint8 widths[32];	  /* bytes of each filter column */
+	uint16 slots;		  /* of a LEAD */
+	uint16 sign_pages;	  /* layout P, per lead */
+	uint16 rest_pages;	  /* layout P, per lead */
 	uint16 special_slots; /* of a SPECIAL lead */
 	uint64 seed;
 	uint64 config_seq;
@@ -205,7 +205,7 @@ typedef struct VxCentSlot
 } VxCentSlot;
 
 #define VX_CENT_SLOTS_AT (VX_PAGE_BODY + sizeof(VxCentHeader))
-#define VX_CENT_PAGE_FLOATS \
+#define VX_CENT_PAGE_FLOATS                                                    \
 	((VX_PAGE_END - VX_CENT_SLOTS_AT - offsetof(VxCentSlot, x)) / sizeof(float))
 StaticAssertDecl(sizeof(VxCentHeader) == 16, "CENT header");
 StaticAssertDecl(VX_CENT_SLOTS_AT == 40, "CENT slots");

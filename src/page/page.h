@@ -22,8 +22,8 @@
  * The one corruption error: XX002, names index and block, hints at REINDEX.
  * what: short lower-case description, e.g. "chain of list 17 does not end".
  */
-extern void vx_corrupt(Relation index, BlockNumber block, const char *what,
-					   ...) pg_attribute_printf(3, 4) pg_attribute_noreturn();
+extern void vx_corrupt(Relation index, BlockNumber block, const char *what, ...)
+	pg_attribute_printf(3, 4) pg_attribute_noreturn();
 
 /* --- reading (access.c) ---------------------------------------------------- */
 
@@ -49,8 +49,7 @@ extern Page vx_page_lock_extended(Relation index, BlockNumber block,
 
 /* The same, and ERROR XX002 unless the page is of that kind. */
 extern Page vx_page_lock_kind(Relation index, BlockNumber block,
-							  VxLockMode mode, VxPageKind kind,
-							  Buffer *buffer);
+							  VxLockMode mode, VxPageKind kind, Buffer *buffer);
 
 /* Kind of a locked page (FREE for zeros). */
 extern VxPageKind vx_page_kind(Page page);
@@ -75,8 +74,7 @@ extern void vx_page_unpin(Buffer buffer);
 
 /* vx_lead_lock for a block pinned before; the pin is given up with NULL. */
 extern Page vx_lead_lock_pinned(Relation index, BlockNumber block,
-								VxLockMode mode, uint32 list_id,
-								Buffer buffer);
+								VxLockMode mode, uint32 list_id, Buffer buffer);
 
 /* Unlocks and unpins. */
 extern void vx_page_unlock(Buffer buffer);

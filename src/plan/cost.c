@@ -14,6 +14,7 @@
 #include "access/genam.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
+#include "utils/float.h"
 #include "utils/selfuncs.h"
 
 #include "ann/ann.h"
@@ -46,8 +47,8 @@ visited_share(const VxMeta *meta)
 
 void
 anncostestimate(PlannerInfo *root, IndexPath *path, double loop_count,
-				Cost *startup_cost, Cost *total_cost,
-				Selectivity *selectivity, double *correlation, double *pages)
+				Cost *startup_cost, Cost *total_cost, Selectivity *selectivity,
+				double *correlation, double *pages)
 {
 	IndexOptInfo *info = path->indexinfo;
 	Relation index = index_open(info->indexoid, NoLock);
@@ -62,18 +63,26 @@ anncostestimate(PlannerInfo *root, IndexPath *path, double loop_count,
 	share = path->indexorderbys != NIL ? visited_share(&meta) : 1;
 	first_pages = Max(1, info->pages * share);
 	*startup_cost = 3 * random_page_cost * PAGE_FACTOR +
-		first_pages * seq_page_cost * PAGE_FACTOR +
-		rows * share * cpu_operator_cost * ENTRY_FACTOR +
-		meta.list_count * cpu_operator_cost * ENTRY_FACTOR;
+					first_pages * seq_page_cost * PAGE_FACTOR +
+					rows * share * cpu_operator_cost * ENTRY_FACTOR +
+					meta.list_count * cpu_operator_cost * ENTRY_FACTOR;
 	/* The rest of the rows: the other lists, and a sort of everything. */
-	*total_cost = *startup_cost +
+	*total_cost =
+		*startup_cost +
 		info->pages * (1 - share) * seq_page_cost * PAGE_FACTOR +
 		rows * (cpu_index_tuple_cost + cpu_operator_cost * log(rows + 1));
 	*selectivity = 1;
 	*correlation = 0;
 	*pages = info->pages;
 
-	/* A plain scan gives no order that a bitmap or the heap would not. */
+	/*
+	 * Without an order it is of use only for what a partial index leaves out.
+	 * It returns no column, but core takes it for an index-only scan where a
+	 * query needs none.
+	 */
 	if (path->indexorderbys == NIL)
 		*startup_cost = *total_cost;
+	if (path->indexorderbys == NIL &&
+		(info->indpred == NIL || path->path.pathtype == T_IndexOnlyScan))
+		*startup_cost = *total_cost = get_float8_infinity();
 }

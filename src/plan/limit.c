@@ -42,8 +42,7 @@ known_value(PlanState *node, ExprState *state, Node *expression)
 	bool isnull;
 	Datum value;
 
-	if (late_value(expression, NULL) ||
-		contain_volatile_functions(expression))
+	if (late_value(expression, NULL) || contain_volatile_functions(expression))
 		return -1;
 	value = ExecEvalExprSwitchContext(state, node->ps_ExprContext, &isnull);
 	return isnull ? -1 : DatumGetInt64(value);

@@ -5,10 +5,10 @@
  * The matrix product decides only what its rounding cannot change; the rest is
  * measured in double (vx_assign), so results follow from input and seed.
  */
-#include <cblas.h>
 #include <math.h>
 #include <string.h>
 
+#include "quant/blas.h"
 #include "quant/quant.h"
 #include "quant/random.h"
 
@@ -25,16 +25,6 @@
 
 /* Rows a list that the first half of the iterations looks at. */
 #define SAMPLE_ROWS_PER_LIST 64
-
-/* Present in threaded builds, a no-op or absent in serial ones. */
-extern void openblas_set_num_threads(int threads) __attribute__((weak));
-
-void
-vx_blas_single_thread(void)
-{
-	if (openblas_set_num_threads != NULL)
-		openblas_set_num_threads(1);
-}
 
 int
 vx_assign_block(int lists)
@@ -100,9 +90,9 @@ vx_assign(const float *x, int rows, int dim, const float *centroids,
 	/* Rounding of a product of dim terms, with a margin of about four. */
 	double rounding = 0x1p-22 * (4.0 + sqrt((double) dim) / 4.0);
 
-	if (rows > ROWS_DIRECT && lists > 1)
-		cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, rows, lists, dim,
-					1.0f, x, dim, centroids, dim, 0.0f, scratch, lists);
+	bool product = rows > ROWS_DIRECT && lists > 1 &&
+				   vx_blas_product(x, rows, centroids, lists, dim, scratch);
+
 	for (int i = 0; i < rows; i++)
 	{
 		const float *row = x + (size_t) i * (size_t) dim;
@@ -110,7 +100,7 @@ vx_assign(const float *x, int rows, int dim, const float *centroids,
 
 		if (lists == 1)
 			list[i] = 0;
-		else if (rows <= ROWS_DIRECT)
+		else if (!product)
 			list[i] = measure_below(row, dim, centroids, norm2, NULL, lists,
 									INFINITY);
 		else

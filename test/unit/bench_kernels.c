@@ -233,7 +233,8 @@ main(int argc, char **argv)
 	}
 	if (only[0] == '\0' || strcmp(only, "kmeans") == 0)
 	{
-		vx_blas_single_thread();
+		if (vx_blas_open() != NULL)
+			printf("no matrix library: plain loops\n");
 		bench_kmeans(26000, 512, 322);
 		bench_kmeans(63000, 512, 502);
 		print_status("Threads");

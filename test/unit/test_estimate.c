@@ -48,8 +48,8 @@ score_list(UnitList *list, const ScoreInput *in, float eps, Scores *out)
 		vx_query_init(&query, quantizer, q, list->centre, q8, list->scratch);
 		vx_query_list(&query, quantizer, list->centroid, list->centre, eps,
 					  &lq);
-		vx_score(&query, quantizer, &lq, codes, &factors, in->rows, dots, est,
-				 out->low + (size_t) k * rows);
+		vx_score(&query, quantizer, &lq, codes, &factors, in->rows, NULL, dots,
+				 est, out->low + (size_t) k * rows);
 		for (int i = 0; i < in->rows; i++)
 		{
 			const float *x = in->x + (size_t) i * (size_t) dim;

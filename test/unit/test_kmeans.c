@@ -360,7 +360,16 @@ kmeans_reports_progress(void)
 	free(x);
 }
 
+static void
+library_loads(void)
+{
+	const char *failure = vx_blas_open();
+
+	CHECK(failure == NULL, "%s", failure);
+}
+
 const UnitTest kmeans_tests[] = {
+	{"kmeans: the matrix library loads", library_loads},
 	{"kmeans: assignment is the nearest", assign_is_nearest},
 	{"kmeans: finds blobs", kmeans_finds_blobs},
 	{"kmeans: far from the origin", kmeans_far_away},

@@ -4,16 +4,19 @@
 
 UNIT_CC ?= gcc
 UNIT_BUILD = build/unit
-OPENBLAS_DIR ?= /usr/lib/$(shell gcc -dumpmachine)/openblas-serial
+UNIT_ARCH := $(shell gcc -dumpmachine)
+OPENBLAS_DIR ?= /usr/lib/$(UNIT_ARCH)/openblas-serial
 
 UNIT_LAYERS = $(wildcard src/kernel/*.c src/quant/*.c)
 UNIT_TESTS = $(filter-out test/unit/bench_%,$(wildcard test/unit/*.c))
 UNIT_HEADERS = $(wildcard src/kernel/*.h src/quant/*.h test/unit/*.h)
 UNIT_CFLAGS = -std=gnu11 -g -O1 -Wall -Wextra -Wdeclaration-after-statement \
-	-Werror -ffp-contract=off -Isrc -Itest/unit
+	-Werror -ffp-contract=off -Isrc -Itest/unit $(UNIT_BLAS)
 UNIT_SANITIZE = -fsanitize=address,undefined -fno-sanitize-recover=all \
 	-fno-omit-frame-pointer
-UNIT_LIBS = -L$(OPENBLAS_DIR) -Wl,-rpath,$(OPENBLAS_DIR) -lopenblas -lm
+UNIT_BLAS = -I/usr/include/$(UNIT_ARCH)/openblas-serial \
+	-DVX_OPENBLAS='"$(OPENBLAS_DIR)/libopenblas.so.0"'
+UNIT_LIBS = -ldl -lm
 
 .PHONY: unit bench-kernels
 
@@ -32,4 +35,5 @@ bench-kernels: $(UNIT_BUILD)/bench_kernels
 $(UNIT_BUILD)/bench_kernels: $(UNIT_LAYERS) test/unit/bench_kernels.c $(UNIT_HEADERS)
 	@mkdir -p $(UNIT_BUILD)
 	$(UNIT_CC) -std=gnu11 -O2 -ftree-vectorize -Wall -Wextra -ffp-contract=off \
-		-Isrc $(UNIT_LAYERS) test/unit/bench_kernels.c $(UNIT_LIBS) -ldl -o $@
+		-Isrc $(UNIT_BLAS) $(UNIT_LAYERS) test/unit/bench_kernels.c \
+		$(UNIT_LIBS) -o $@
