@@ -106,6 +106,15 @@ extern void vx_build_sample(VxBuild *build, VxSample *sample);
  */
 extern void vx_build_train(VxBuild *build);
 
+/* --- balance.c ---------------------------------------------------------------- */
+
+/*
+ * Splits the largest lists until there are so many, or none can be split.
+ * centroids must have room for them; memory is what the sample and they leave.
+ */
+extern void vx_build_balance(VxBuild *build, const VxSample *sample, int lists,
+							 Size memory);
+
 /* --- rowsort.c ---------------------------------------------------------------- */
 
 extern void vx_rowsort_begin(VxRowSort *rows, int code_bytes, Size memory);

@@ -26,6 +26,9 @@
 
 #define KMEANS_ITERATIONS 6
 
+/* One list in so many comes from splitting the largest ones. */
+#define SPLIT_SHARE 4
+
 typedef struct TrainPlan
 {
 	int lists;
@@ -169,7 +172,9 @@ replace_infinite(const VxBuild *build, float *centroids, int lists)
 static void
 cluster(VxBuild *build, const VxSample *sample, int lists)
 {
-	VxKmeans task = kmeans_task(build, sample->rows, lists);
+	int first = lists - lists / SPLIT_SHARE;
+	VxKmeans task = kmeans_task(build, sample->rows, first);
+	Size used = (sample->rows + lists) * vx_build_vector_bytes(build);
 	const char *failure;
 	void *scratch;
 
@@ -187,6 +192,9 @@ cluster(VxBuild *build, const VxSample *sample, int lists)
 									 vx_kmeans_scratch_bytes(&task));
 	build->lists = vx_kmeans(&task, build->centroids, scratch);
 	pfree(scratch);
+	if (build->lists == first && first < lists)
+		vx_build_balance(build, sample, lists,
+						 build->memory > used ? build->memory - used : 0);
 	replace_infinite(build, build->centroids, build->lists);
 }
 
