@@ -8,7 +8,9 @@ MODULE_big = vector_ext
 EXTENSION = vector_ext
 DATA = sql/vector_ext--0.1.0.sql
 
-KERNEL_OBJS = src/kernel/kernel.o src/kernel/scalar.o src/kernel/avx2.o
+KERNEL_OBJS = src/kernel/kernel.o src/kernel/scalar.o src/kernel/avx2.o \
+	src/kernel/avx2_distance.o src/kernel/avx2_code.o \
+	src/kernel/avx2_encode.o
 QUANT_OBJS = src/quant/rotate.o src/quant/encode.o src/quant/query.o \
 	src/quant/kmeans.o src/quant/blas.o
 TYPE_OBJS = src/type/vector_io.o src/type/vector_distance.o src/type/vector_op.o \
@@ -16,8 +18,9 @@ TYPE_OBJS = src/type/vector_io.o src/type/vector_distance.o src/type/vector_op.o
 PAGE_OBJS = src/page/access.o src/page/record.o src/page/alloc.o \
 	src/page/build.o src/page/capacity.o
 ANN_OBJS = src/ann/options.o src/ann/support.o src/ann/validate.o \
-	src/ann/sample.o src/ann/train.o src/ann/balance.o src/ann/rowsort.o src/ann/build.o \
-	src/ann/write.o src/ann/insert.o src/ann/directory.o src/ann/probe.o \
+	src/ann/sample.o src/ann/train.o src/ann/balance.o src/ann/rowsort.o \
+	src/ann/build.o src/ann/write.o src/ann/insert.o src/ann/birth.o \
+	src/ann/directory.o src/ann/probe.o \
 	src/ann/walk.o src/ann/candidates.o src/ann/rerank.o src/ann/drain.o \
 	src/ann/scan.o src/ann/bitmap.o src/ann/vacuum.o \
 	src/ann/cleanup.o src/ann/sweep.o

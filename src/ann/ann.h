@@ -187,6 +187,14 @@ extern bool anninsert(Relation index, Datum *values, bool *isnull,
 					  IndexUniqueCheck check_unique, bool index_unchanged,
 					  IndexInfo *index_info);
 
+/* --- birth.c ------------------------------------------------------------------ */
+
+/*
+ * Makes the first list, with x as its centre, unless another backend was
+ * faster.  Waits for the lock BIRTH; holds no content lock on entry and exit.
+ */
+extern void vx_ann_give_birth(VxAnnIndex *ann, const float *x);
+
 /* --- vacuum.c ----------------------------------------------------------------- */
 
 extern IndexBulkDeleteResult *annbulkdelete(IndexVacuumInfo *info,
