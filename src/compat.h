@@ -26,6 +26,25 @@
 #error "vector_ext needs PostgreSQL 15 or later"
 #endif
 
+/* SET_VARSIZE and its like came with postgres.h up to version 15. */
+#if PG_VERSION_NUM >= 160000
+#include "varatt.h"
+#endif
+
+/*
+ * Errors that the caller of an input function may ask to get back in context,
+ * then "return value" follows.  Up to version 15 nobody can ask.
+ */
+#if PG_VERSION_NUM < 160000
+#define ereturn(context, value, ...)                                           \
+	do                                                                         \
+	{                                                                          \
+		(void) (context);                                                      \
+		ereport(ERROR, __VA_ARGS__);                                           \
+		return value;                                                          \
+	} while (0)
+#endif
+
 /* One new block at the end of a fork, locked exclusively. */
 static inline Buffer
 vx_compat_extend(Relation rel, ForkNumber fork)

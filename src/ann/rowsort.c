@@ -13,6 +13,7 @@
 #include "utils/guc.h"
 
 #include "ann/build.h"
+#include "compat.h"
 
 /* A sort cannot work in less. */
 #define SORT_KB_MIN 64

@@ -14,6 +14,7 @@
 #include "utils/array.h"
 #include "utils/float.h"
 
+#include "compat.h"
 #include "type/vector.h"
 
 PG_FUNCTION_INFO_V1(vector_accum);

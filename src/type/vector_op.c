@@ -12,6 +12,7 @@
 #include "utils/float.h"
 #include "utils/varbit.h"
 
+#include "compat.h"
 #include "type/vector.h"
 
 PG_FUNCTION_INFO_V1(vector_add);
