@@ -17,6 +17,7 @@
 #include "libpq/pqformat.h"
 #include "utils/array.h"
 
+#include "compat.h"
 #include "type/vector.h"
 
 PG_FUNCTION_INFO_V1(vector_in);
@@ -36,24 +37,59 @@ vx_vector_new(int dim)
 	return v;
 }
 
+/*
+ * The checks, as input asks them: false when the error went to escontext, an
+ * ERROR when that takes none.
+ */
+static bool
+dim_is_valid(int dim, Node *escontext)
+{
+	if (dim < 1)
+		ereturn(escontext, false,
+				(errcode(ERRCODE_DATA_EXCEPTION),
+				 errmsg("vector must have at least 1 dimension")));
+	if (dim > VX_DIM_MAX)
+		ereturn(
+			escontext, false,
+			(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+			 errmsg("vector cannot have more than %d dimensions", VX_DIM_MAX)));
+	return true;
+}
+
+static bool
+typmod_is_met(int dim, int32 typmod, Node *escontext)
+{
+	if (typmod != -1 && typmod != dim)
+		ereturn(escontext, false,
+				(errcode(ERRCODE_DATA_EXCEPTION),
+				 errmsg("expected %d dimensions, not %d", typmod, dim)));
+	return true;
+}
+
+static inline bool
+value_is_valid(float value, Node *escontext)
+{
+	if (isnan(value))
+		ereturn(escontext, false,
+				(errcode(ERRCODE_DATA_EXCEPTION),
+				 errmsg("NaN not allowed in vector")));
+	if (isinf(value))
+		ereturn(escontext, false,
+				(errcode(ERRCODE_DATA_EXCEPTION),
+				 errmsg("infinite value not allowed in vector")));
+	return true;
+}
+
 void
 vx_vector_check_dim(int dim)
 {
-	if (dim < 1)
-		ereport(ERROR, (errcode(ERRCODE_DATA_EXCEPTION),
-						errmsg("vector must have at least 1 dimension")));
-	if (dim > VX_DIM_MAX)
-		ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-						errmsg("vector cannot have more than %d dimensions",
-							   VX_DIM_MAX)));
+	(void) dim_is_valid(dim, NULL);
 }
 
 void
 vx_vector_check_typmod(int dim, int32 typmod)
 {
-	if (typmod != -1 && typmod != dim)
-		ereport(ERROR, (errcode(ERRCODE_DATA_EXCEPTION),
-						errmsg("expected %d dimensions, not %d", typmod, dim)));
+	(void) typmod_is_met(dim, typmod, NULL);
 }
 
 void
@@ -68,12 +104,7 @@ vx_vector_check_same_dim(const Vector *a, const Vector *b)
 void
 vx_vector_check_value(float value)
 {
-	if (isnan(value))
-		ereport(ERROR, (errcode(ERRCODE_DATA_EXCEPTION),
-						errmsg("NaN not allowed in vector")));
-	if (isinf(value))
-		ereport(ERROR, (errcode(ERRCODE_DATA_EXCEPTION),
-						errmsg("infinite value not allowed in vector")));
+	(void) value_is_valid(value, NULL);
 }
 
 /* The white space of the text form, whatever the locale. */
@@ -86,13 +117,14 @@ skip_space(const char *at)
 }
 
 /*
- * The position is a character position as well as a byte position: what parsed
- * so far is ASCII.
+ * Always false, when it returns.  The position is a character position as well
+ * as a byte position: what parsed so far is ASCII.
  */
-static void
-syntax_error(const char *text, const char *at, const char *expected)
+static bool
+syntax_error(const char *text, const char *at, const char *expected,
+			 Node *escontext)
 {
-	ereport(ERROR,
+	ereturn(escontext, false,
 			(errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
 			 errmsg("invalid input syntax for type vector: \"%s\"", text),
 			 *at == '\0' ? errdetail("Expected %s at the end.", expected)
@@ -100,25 +132,27 @@ syntax_error(const char *text, const char *at, const char *expected)
 									 (int) (at - text) + 1)));
 }
 
-/* Reads one number and moves *at past it.  Underflow gives zero. */
-static float
-parse_value(const char *text, const char **at)
+/*
+ * Reads one number and moves *at past it; false after an error.  Underflow
+ * gives zero.
+ */
+static bool
+parse_value(const char *text, const char **at, float *value, Node *escontext)
 {
 	const char *start = skip_space(*at);
 	char *end;
-	float value;
 
 	errno = 0;
-	value = strtof(start, &end);
+	*value = strtof(start, &end);
 	if (end == start)
-		syntax_error(text, start, "a number");
-	if (errno == ERANGE && isinf(value))
-		ereport(ERROR, (errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-						errmsg("\"%s\" is out of range for type vector",
-							   pnstrdup(start, end - start))));
-	vx_vector_check_value(value);
+		return syntax_error(text, start, "a number", escontext);
+	if (errno == ERANGE && isinf(*value))
+		ereturn(escontext, false,
+				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				 errmsg("\"%s\" is out of range for type vector",
+						pnstrdup(start, end - start))));
 	*at = end;
-	return value;
+	return value_is_valid(*value, escontext);
 }
 
 /* How many values the text can hold: its commas and one. */
@@ -135,37 +169,51 @@ count_values(const char *text)
 	return count;
 }
 
-Datum
-vector_in(PG_FUNCTION_ARGS)
+/* The vector that the text says; false after an error. */
+static bool
+parse_vector(const char *text, Vector **result, Node *escontext)
 {
-	const char *text = PG_GETARG_CSTRING(0);
-	int32 typmod = PG_GETARG_INT32(2);
 	const char *at = skip_space(text);
 	int dim = 0;
 	Vector *v;
 
 	if (*at != '[')
-		syntax_error(text, at, "\"[\"");
+		return syntax_error(text, at, "\"[\"", escontext);
 	at = skip_space(at + 1);
-	vx_vector_check_dim(*at == ']' ? 0 : count_values(at));
+	if (!dim_is_valid(*at == ']' ? 0 : count_values(at), escontext))
+		return false;
 
 	/* Each value but the last is followed by one of the commas counted. */
 	v = vx_vector_new(count_values(at));
 	for (;;)
 	{
-		v->x[dim++] = parse_value(text, &at);
+		if (!parse_value(text, &at, &v->x[dim++], escontext))
+			return false;
 		at = skip_space(at);
 		if (*at != ',')
 			break;
 		at++;
 	}
 	if (*at != ']')
-		syntax_error(text, at, "\",\" or \"]\"");
+		return syntax_error(text, at, "\",\" or \"]\"", escontext);
 	at = skip_space(at + 1);
 	if (*at != '\0')
-		syntax_error(text, at, "nothing after \"]\"");
+		return syntax_error(text, at, "nothing after \"]\"", escontext);
+	*result = v;
+	return true;
+}
 
-	vx_vector_check_typmod(dim, typmod);
+Datum
+vector_in(PG_FUNCTION_ARGS)
+{
+	const char *text = PG_GETARG_CSTRING(0);
+	int32 typmod = PG_GETARG_INT32(2);
+	Node *escontext = fcinfo->context;
+	Vector *v;
+
+	if (!parse_vector(text, &v, escontext) ||
+		!typmod_is_met(v->dim, typmod, escontext))
+		PG_RETURN_NULL();
 	PG_RETURN_VECTOR_P(v);
 }
 
