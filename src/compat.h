@@ -11,6 +11,7 @@
 #include "postgres.h"
 
 #include "access/genam.h"
+#include "access/htup_details.h"
 #include "access/relscan.h"
 #include "catalog/pg_class.h"
 #include "commands/vacuum.h"
@@ -29,6 +30,11 @@
 /* SET_VARSIZE and its like came with postgres.h up to version 15. */
 #if PG_VERSION_NUM >= 160000
 #include "varatt.h"
+#endif
+
+/* Before the declaration of a function that does not return. */
+#if PG_VERSION_NUM < 180000
+#define pg_noreturn pg_attribute_noreturn()
 #endif
 
 /*
@@ -98,6 +104,17 @@ vx_compat_sort_getdatum(Tuplesortstate *sort, Datum *value, bool *isnull)
 	return tuplesort_getdatum(sort, true, false, value, isnull, NULL);
 #else
 	return tuplesort_getdatum(sort, true, value, isnull, NULL);
+#endif
+}
+
+/* A minimal tuple in the current memory context. */
+static inline MinimalTuple
+vx_compat_form_minimal_tuple(TupleDesc desc, Datum *values, bool *isnull)
+{
+#if PG_VERSION_NUM >= 180000
+	return heap_form_minimal_tuple(desc, values, isnull, 0);
+#else
+	return heap_form_minimal_tuple(desc, values, isnull);
 #endif
 }
 

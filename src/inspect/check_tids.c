@@ -8,6 +8,7 @@
 #include "catalog/pg_type_d.h"
 #include "miscadmin.h"
 
+#include "compat.h"
 #include "inspect/check.h"
 
 /* Heap pointer, then block and slot, then list. */
@@ -43,8 +44,8 @@ vx_tids_add(VxTidSort *tids, const ItemPointerData *tid, const VxPlace *place)
 	values[1] = Int64GetDatum(((int64) place->block << 16) | place->slot);
 	values[2] = Int64GetDatum(place->list_id);
 	ExecStoreMinimalTuple(
-		heap_form_minimal_tuple(slot->tts_tupleDescriptor, values, nulls), slot,
-		true);
+		vx_compat_form_minimal_tuple(slot->tts_tupleDescriptor, values, nulls),
+		slot, true);
 	tuplesort_puttupleslot(tids->sort, slot);
 	ExecClearTuple(slot);
 }

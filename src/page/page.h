@@ -14,6 +14,7 @@
 #include "storage/bufmgr.h"
 #include "utils/rel.h"
 
+#include "compat.h"
 #include "page/format.h"
 
 /* --- errors ---------------------------------------------------------------- */
@@ -22,8 +23,9 @@
  * The one corruption error: XX002, names index and block, hints at REINDEX.
  * what: short lower-case description, e.g. "chain of list 17 does not end".
  */
-extern void vx_corrupt(Relation index, BlockNumber block, const char *what, ...)
-	pg_attribute_printf(3, 4) pg_attribute_noreturn();
+pg_noreturn extern void vx_corrupt(Relation index, BlockNumber block,
+								   const char *what, ...)
+	pg_attribute_printf(3, 4);
 
 /* --- reading (access.c) ---------------------------------------------------- */
 
