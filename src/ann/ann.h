@@ -140,6 +140,18 @@ typedef enum VxValueKind
 extern VxValueKind vx_ann_value(const VxAnnType *type, int dims, Datum value,
 								bool isnull, float *x);
 
+/*
+ * The planes of a lead lie where META's slots say, or the page is damaged.
+ */
+static inline void
+vx_lead_check_slots(Relation index, BlockNumber block, Page page,
+					const VxLeadLayout *layout)
+{
+	if (vx_page_lead(page)->slots != layout->slots)
+		vx_corrupt(index, block, "lead has %d slots, not %d",
+				   vx_page_lead(page)->slots, layout->slots);
+}
+
 /* --- directory.c ------------------------------------------------------------ */
 
 /* A directory entry as scans and inserts keep it. */

@@ -130,15 +130,6 @@ put_row(VxAnnIndex *ann, const Target *target, Buffer buffer, int slot,
 	vx_record_finish(record);
 }
 
-static void
-check_lead(const VxAnnIndex *ann, BlockNumber block, Page page,
-		   const VxLeadLayout *layout)
-{
-	if (vx_page_lead(page)->slots != layout->slots)
-		vx_corrupt(ann->index, block, "lead has %d slots, not %d",
-				   vx_page_lead(page)->slots, layout->slots);
-}
-
 /* Step 8, record H: inserts start at block from now on. */
 static void
 move_hint(VxAnnIndex *ann, const Target *target, BlockNumber block)
@@ -260,7 +251,7 @@ try_page(VxAnnIndex *ann, const Target *target, const Row *row,
 
 	if (page == NULL)
 		return AGAIN;
-	check_lead(ann, *block, page, target->layout);
+	vx_lead_check_slots(ann->index, *block, page, target->layout);
 	lead = vx_page_lead(page);
 	if (lead->flags & VX_LEAD_SEALED)
 	{

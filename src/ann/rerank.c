@@ -26,9 +26,10 @@ struct VxHeap
 	Snapshot snapshot;
 	IndexFetchTableData *fetch;
 	TupleTableSlot *slot;
-	AttrNumber attno; /* the indexed column; 0 for an expression */
-	IndexInfo *info;  /* for expressions */
-	EState *estate;	  /* for expressions */
+	BlockNumber blocks; /* of the heap, when last asked */
+	AttrNumber attno;	/* the indexed column; 0 for an expression */
+	IndexInfo *info;	/* for expressions */
+	EState *estate;		/* for expressions */
 	Oid owner;
 };
 
@@ -44,6 +45,7 @@ vx_heap_open(VxScan *scan)
 	heap->slot = table_slot_create(rel, NULL);
 	heap->attno = scan->ann.index->rd_index->indkey.values[0];
 	heap->owner = rel->rd_rel->relowner;
+	heap->blocks = RelationGetNumberOfBlocks(rel);
 	if (heap->attno == 0)
 	{
 		heap->info = BuildIndexInfo(scan->ann.index);
@@ -90,6 +92,22 @@ expression_value(struct VxHeap *heap, bool *isnull)
 	return values[0];
 }
 
+/* A damaged pointer may lead beyond the table's end. */
+static void
+check_pointer(VxScan *scan, const ItemPointerData *at)
+{
+	struct VxHeap *heap = scan->heap;
+	BlockNumber block = ItemPointerGetBlockNumberNoCheck(at);
+
+	if (block < heap->blocks)
+		return;
+	heap->blocks = RelationGetNumberOfBlocks(heap->heap);
+	if (block >= heap->blocks)
+		vx_corrupt(scan->ann.index, VX_META_BLOCK,
+				   "entry points to block %u of a table of %u", block,
+				   heap->blocks);
+}
+
 static double
 distance_key(VxMetric metric, double distance)
 {
@@ -119,6 +137,7 @@ vx_heap_distance(VxScan *scan, uint64 tid, VxResult *result)
 
 	CHECK_FOR_INTERRUPTS();
 	vx_tid_from_number(tid, &at);
+	check_pointer(scan, &at);
 	/* at is ours: a HOT chain's walk rewrites it. */
 	if (!table_index_fetch_tuple(heap->fetch, &at, heap->snapshot, heap->slot,
 								 &again, &dead))

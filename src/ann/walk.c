@@ -37,18 +37,6 @@ typedef struct WalkChain
 	uint64 stamp;
 } WalkChain;
 
-/* The planes of a page lie where META's slots say, or the page is damaged. */
-static void
-check_slots(VxScan *scan, BlockNumber block, Page page,
-			const VxLeadLayout *layout)
-{
-	VxLead *lead = vx_page_lead(page);
-
-	if (lead->slots != layout->slots)
-		vx_corrupt(scan->ann.index, block, "lead has %d slots, not %d",
-				   lead->slots, layout->slots);
-}
-
 /*
  * Reads the head: where the chain ends now, and its stamp.  lead is under lock.
  */
@@ -94,7 +82,7 @@ walk_page(VxScan *scan, uint32 list_id, BlockNumber head,
 			vx_page_unpin(next_buffer);
 		return block == head ? WALK_GONE : WALK_STRANGE;
 	}
-	check_slots(scan, block, page, layout);
+	vx_lead_check_slots(index, block, page, layout);
 	lead = vx_page_lead(page);
 	if (block == head)
 		read_head(scan, list_id, head, lead, chain);
