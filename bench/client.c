@@ -87,6 +87,22 @@ connect_to(const char *database, const Options *options)
 	return conn;
 }
 
+double
+backend_cpu_ms(PGconn *conn)
+{
+	char path[64];
+	double ns = 0;
+	FILE *file;
+
+	snprintf(path, sizeof path, "/proc/%d/schedstat", PQbackendPID(conn));
+	if (!(file = fopen(path, "r")))
+		return 0;
+	if (fscanf(file, "%lf", &ns) != 1)
+		ns = 0;
+	fclose(file);
+	return ns / 1e6;
+}
+
 PGresult *
 expect_status(PGconn *conn, PGresult *result, ExecStatusType status)
 {

@@ -50,6 +50,8 @@ extern double now_ms(void);
 
 /* Connects to a database; the backend moves to options->cpu. */
 extern PGconn *connect_to(const char *database, const Options *options);
+/* Time that its backend was on a CPU so far; 0 where the kernel does not say. */
+extern double backend_cpu_ms(PGconn *conn);
 /* Runs statements; ends the program on an error. */
 extern void run_sql(PGconn *conn, const char *sql);
 /* The result of a query, which has the given status. */

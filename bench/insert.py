@@ -54,23 +54,24 @@ def bench(options, targets):
     table = Table(
         f"Insert: {options.inserts:,} rows, one a statement, into "
         f"{BASE_ROWS:,}",
-        ["index", "processes", "rows/s", "p50 ms", "p99 ms", "WAL bytes/row",
-         "this / hnsw", "this / no index"],
+        ["index", "processes", "rows/s", "p50 ms", "p99 ms", "CPU ms",
+         "WAL bytes/row", "this / hnsw", "this / no index"],
         [f"Prepared INSERT of a vector in binary, {BATCH} a transaction; the "
          "tables take turns, a transaction each. Rates contain BEGIN and "
          "COMMIT, p50 and p99 are of the INSERT alone. \"one CPU\": client "
          "and backend share one, and nobody waits for a CPU to wake up; "
          f"\"free\": as the kernel places them, {options.inserts_free:,} "
-         "further rows. WAL of the first includes the full-page images after "
+         "further rows. CPU ms is what a row costs the backend. WAL of the "
+         "first includes the full-page images after "
          "the checkpoint before it."])
     runs = [("one CPU", BASE_ROWS, options.inserts, options.cpu),
             ("free", BASE_ROWS + options.inserts, options.inserts_free, -1)]
     for where, first, count, cpu in runs:
         answers, rate = run_client(options, all_, first, count, cpu)
-        for name, rows, p50, p99, wal in answers:
+        for name, rows, p50, p99, wal, cpu in answers:
             hnsw = rate.get("hnsw")
             table.add(name, where, f"{float(rows):.0f}", f"{float(p50):.3f}",
-                      f"{float(p99):.3f}", wal,
+                      f"{float(p99):.3f}", f"{float(cpu):.3f}", wal,
                       digits(rate[name] / hnsw) if hnsw else None,
                       digits(rate[name] / rate["no index"]))
             if name.startswith("ann"):

@@ -27,6 +27,7 @@ typedef struct Setting
 	double *p50; /* one a round */
 	double *p99;
 	double *qps;
+	double *cpu; /* ms of the backend on a CPU, a query */
 } Setting;
 
 typedef struct Bench
@@ -98,6 +99,7 @@ warm(const Bench *bench, Setting *setting)
 static void
 measure(const Bench *bench, Setting *setting, int round)
 {
+	double cpu = backend_cpu_ms(setting->conn);
 	double start = now_ms();
 	double total;
 
@@ -109,6 +111,8 @@ measure(const Bench *bench, Setting *setting, int round)
 		bench->times[i] = now_ms() - before;
 	}
 	total = now_ms() - start;
+	cpu = backend_cpu_ms(setting->conn) - cpu;
+	setting->cpu[round] = cpu / setting->queries;
 	setting->p50[round] = quantile(bench->times, setting->queries, 0.50);
 	setting->p99[round] = quantile(bench->times, setting->queries, 0.99);
 	setting->qps[round] = setting->queries * 1e3 / total;
@@ -159,6 +163,7 @@ prepare(const Bench *bench, const Spec *spec)
 		.p50 = allocate(sizeof(double) * options->rounds),
 		.p99 = allocate(sizeof(double) * options->rounds),
 		.qps = allocate(sizeof(double) * options->rounds),
+		.cpu = allocate(sizeof(double) * options->rounds),
 	};
 
 	run_sql(setting.conn, spec->field[3]);
@@ -190,7 +195,7 @@ open_bench(const Options *options)
 	return bench;
 }
 
-/* Prints a line for each: name, queries, recall, p50 and p99 in ms, QPS. */
+/* A line for each: name, queries, recall, p50 and p99 in ms, QPS, CPU ms. */
 void
 command_search(const Options *options)
 {
@@ -212,9 +217,10 @@ command_search(const Options *options)
 	{
 		Setting *s = &settings[i];
 
-		printf("%s\t%d\t%.4f\t%.4f\t%.4f\t%.1f\n", s->name, s->queries,
+		printf("%s\t%d\t%.4f\t%.4f\t%.4f\t%.1f\t%.4f\n", s->name, s->queries,
 			   s->recall, quantile(s->p50, rounds, 0.5),
-			   quantile(s->p99, rounds, 0.5), quantile(s->qps, rounds, 0.5));
+			   quantile(s->p99, rounds, 0.5), quantile(s->qps, rounds, 0.5),
+			   quantile(s->cpu, rounds, 0.5));
 		PQfinish(s->conn);
 	}
 }
