@@ -16,6 +16,7 @@
 #include "catalog/pg_class.h"
 #include "commands/vacuum.h"
 #include "nodes/execnodes.h"
+#include "nodes/pathnodes.h"
 #include "storage/bufmgr.h"
 #include "storage/lmgr.h"
 #include "utils/acl.h"
@@ -140,6 +141,19 @@ vx_compat_count_search(IndexScanDesc scan)
 #if PG_VERSION_NUM >= 180000
 	if (scan->instrument)
 		scan->instrument->nsearches++;
+#endif
+}
+
+/*
+ * Keeps the planner from a path that has an infinite cost already.  Version 18
+ * counts what is disabled before it looks at costs, so a path has to be worse
+ * there than the scan of a table by enable_seqscan = off.
+ */
+static inline void
+vx_compat_forbid_path(Path *path)
+{
+#if PG_VERSION_NUM >= 180000
+	path->disabled_nodes += 2;
 #endif
 }
 

@@ -18,6 +18,7 @@
 #include "utils/selfuncs.h"
 
 #include "ann/ann.h"
+#include "compat.h"
 #include "vector_ext.h"
 
 /* A page of codes, in seq_page_costs: it is read in order and not unpacked. */
@@ -84,5 +85,8 @@ anncostestimate(PlannerInfo *root, IndexPath *path, double loop_count,
 		*startup_cost = *total_cost;
 	if (path->indexorderbys == NIL &&
 		(info->indpred == NIL || path->path.pathtype == T_IndexOnlyScan))
+	{
 		*startup_cost = *total_cost = get_float8_infinity();
+		vx_compat_forbid_path(&path->path);
+	}
 }
