@@ -20,6 +20,7 @@ SELECT '[1]'::vector IN ('[2]', '[1]'), '[3]'::vector IN ('[2]', '[1]');
 
 CREATE INDEX vb_v ON vb (v);
 SET enable_seqscan = off;
+SET enable_bitmapscan = off;
 EXPLAIN (COSTS off) SELECT id FROM vb WHERE v = '[1,2,3]';
 SELECT id FROM vb WHERE v = '[1,2,3]' ORDER BY id;
 SELECT id FROM vb WHERE v = '[0]' ORDER BY id;
@@ -27,6 +28,7 @@ EXPLAIN (COSTS off) SELECT v FROM vb ORDER BY v;
 SELECT v FROM vb WHERE v > '[0]' AND v <= '[1,2,3]' ORDER BY v;
 SELECT v FROM vb WHERE v >= '[1,2]' ORDER BY v DESC;
 SELECT v FROM vb WHERE v < '[1]' ORDER BY v, id;
+RESET enable_bitmapscan;
 RESET enable_seqscan;
 DROP INDEX vb_v;
 DELETE FROM vb WHERE id IN (4, 7);
