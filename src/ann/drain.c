@@ -214,6 +214,7 @@ vx_drain_exact(VxScan *scan)
 			vx_heap_distance(scan, tid, &result))
 			put_exact(scan, slot, &result);
 	}
+	vx_heap_release(scan->heap);
 	tuplesort_end(tids);
 	ExecDropSingleTupleTableSlot(slot);
 	tuplesort_performsort(scan->sorted);

@@ -64,6 +64,14 @@ vx_heap_close(struct VxHeap *heap)
 	pfree(heap);
 }
 
+/* Nothing of the heap stays pinned while the executor has its turn. */
+void
+vx_heap_release(struct VxHeap *heap)
+{
+	ExecClearTuple(heap->slot);
+	table_index_fetch_reset(heap->fetch);
+}
+
 /*
  * An index expression runs as the table's owner, as it does when the index is
  * built: the querying user must not be able to run it with other rights, nor
@@ -276,6 +284,7 @@ vx_rerank(VxScan *scan)
 			break;
 		fetch_batch(scan, Max(BATCH, needed - nearest.count), reach, &nearest);
 	}
+	vx_heap_release(scan->heap);
 	pfree(nearest.items);
 
 	if (scan->result_count > 0)

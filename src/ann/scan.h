@@ -234,6 +234,11 @@ extern bool vx_walk_validate(VxScan *scan);
 
 extern struct VxHeap *vx_heap_open(VxScan *scan);
 extern void vx_heap_close(struct VxHeap *heap);
+/*
+ * Unpins the page of the last row fetched: VACUUM could not prune it for as long
+ * as a cursor rests.
+ */
+extern void vx_heap_release(struct VxHeap *heap);
 
 /*
  * Fetches the row and computes its exact distance.  False when the row is not
