@@ -290,11 +290,11 @@ vx_rerank(VxScan *scan)
 	if (scan->result_count > 0)
 		qsort(scan->results, scan->result_count, sizeof(VxResult),
 			  compare_results);
-	reach = scan->candidates.count > 0 ? scan->candidates.items[0].low
-									   : get_float8_infinity();
+	/* Below every bound; with none left, a distance may be infinite, too. */
 	scan->confirmed = 0;
 	while (scan->confirmed < scan->result_count &&
 		   scan->results[scan->confirmed].key <= limit &&
-		   scan->results[scan->confirmed].key < reach)
+		   (scan->candidates.count == 0 ||
+			scan->results[scan->confirmed].key < scan->candidates.items[0].low))
 		scan->confirmed++;
 }

@@ -1,0 +1,31 @@
+-- Values at the ends of float4, dead rows, two distances: right, or said so.
+CREATE SCHEMA ann_edge;
+SET search_path = ann_edge, public;
+SET client_min_messages = warning;
+SET enable_seqscan = off;
+
+-- Distances that overflow to infinity are distances: no row is lost.
+CREATE TABLE wide (id int, v vector(3));
+INSERT INTO wide
+SELECT id, format('[%s,%s,0]', id, -id)::vector FROM generate_series(1, 50) id;
+INSERT INTO wide VALUES (101, '[3e38,3e38,0]'), (102, '[-3e38,3e38,0]'),
+	(103, '[1e20,0,0]'), (104, '[1e30,1e-30,0]'), (105, '[1e-40,0,0]'),
+	(106, '[0,0,0]'), (107, NULL);
+CREATE INDEX wide_l2 ON wide USING ann (v vector_l2_ops) WITH (lists = 0);
+CREATE INDEX wide_ip ON wide USING ann (v vector_ip_ops) WITH (lists = 0);
+CREATE INDEX wide_cosine ON wide USING ann (v vector_cosine_ops)
+	WITH (lists = 0);
+SELECT count(*), count(*) FILTER (WHERE d = 'infinity') AS infinite
+FROM (SELECT v <-> '[-3e38,-3e38,0]' AS d FROM wide
+	  ORDER BY v <-> '[-3e38,-3e38,0]') a;
+SELECT id, v <-> '[0,0,0]' AS d FROM wide ORDER BY v <-> '[0,0,0]'
+OFFSET 50 LIMIT 7;
+SELECT count(*), count(*) FILTER (WHERE d = 'infinity') AS infinite,
+	   count(*) FILTER (WHERE d = '-infinity') AS minus
+FROM (SELECT v <#> '[3e38,1e38,0]' AS d FROM wide
+	  ORDER BY v <#> '[3e38,1e38,0]') a;
+SELECT count(*), count(*) FILTER (WHERE d = 'nan') AS nan
+FROM (SELECT v <=> '[-3e38,-3e38,0]' AS d FROM wide
+	  ORDER BY v <=> '[-3e38,-3e38,0]') a;
+
+DROP SCHEMA ann_edge CASCADE;
