@@ -28,4 +28,22 @@ SELECT count(*), count(*) FILTER (WHERE d = 'nan') AS nan
 FROM (SELECT v <=> '[-3e38,-3e38,0]' AS d FROM wide
 	  ORDER BY v <=> '[-3e38,-3e38,0]') a;
 
+-- Lists whose centroids are huge or tiny are whole.
+DROP INDEX wide_l2, wide_ip, wide_cosine;
+INSERT INTO wide SELECT 1000 + id, format('[%s,0,%s]', 1e37 * id, 1e37)::vector
+FROM generate_series(1, 20) id;
+INSERT INTO wide SELECT 2000 + id, format('[%s,0,0]', id * 1e-42)::vector
+FROM generate_series(1, 20) id;
+CREATE INDEX wide_l2 ON wide USING ann (v vector_l2_ops) WITH (lists = 8);
+CREATE INDEX wide_ip ON wide USING ann (v vector_ip_ops) WITH (lists = 8);
+CREATE TABLE tiny AS SELECT * FROM wide WHERE id > 2000;
+CREATE INDEX tiny_flat ON tiny USING ann ((v::vector(3)));
+SELECT index, rows FROM (VALUES ('wide_l2'), ('wide_ip'), ('tiny_flat')) i(index),
+	LATERAL (SELECT rows FROM ann_info(index::regclass)) s,
+	LATERAL (SELECT FROM ann_check(index::regclass, true)) c;
+SELECT count(*), count(DISTINCT id)
+FROM (SELECT id FROM wide ORDER BY v <-> '[1,2,3]') a;
+SELECT count(*), count(DISTINCT id)
+FROM (SELECT id FROM wide ORDER BY v <#> '[1,2,3]') a;
+
 DROP SCHEMA ann_edge CASCADE;

@@ -8,6 +8,7 @@
  */
 #include "postgres.h"
 
+#include <float.h>
 #include <math.h>
 
 #include "miscadmin.h"
@@ -177,7 +178,8 @@ vx_dir_entry_init(const VxAnnIndex *ann, VxDirEntry *entry,
 	entry->sn = factors.sn;
 	entry->en = factors.en;
 	norm2 = vx_kernels->inner_product(centroid, centroid, ann->dims);
-	entry->norm2 = norm2;
-	entry->inv_norm = norm2 > 0 ? 1.0 / sqrt(norm2) : 0;
+	/* Kept in float's range, whatever the centroid's length. */
+	entry->norm2 = Min(norm2, FLT_MAX);
+	entry->inv_norm = norm2 > 0 ? Min(1.0 / sqrt(norm2), FLT_MAX) : 0;
 	pfree(rotated);
 }
