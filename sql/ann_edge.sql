@@ -46,4 +46,18 @@ FROM (SELECT id FROM wide ORDER BY v <-> '[1,2,3]') a;
 SELECT count(*), count(DISTINCT id)
 FROM (SELECT id FROM wide ORDER BY v <#> '[1,2,3]') a;
 
+-- Many dead entries in the lists visited: the LIMIT is in order all the same.
+CREATE TABLE dead (id int, v vector(2)) WITH (autovacuum_enabled = off);
+INSERT INTO dead SELECT id, format('[%s,%s]', id * 37 % 101, id * 53 % 97)::vector
+FROM generate_series(1, 2000) id;
+CREATE INDEX ON dead USING ann (v) WITH (lists = 40);
+DELETE FROM dead WHERE id % 10 <> 0;
+SET vector_ext.probes = 1;
+SELECT count(*), count(*) FILTER (WHERE d < before) AS misordered
+FROM (SELECT d, lag(d) OVER (ORDER BY at) AS before
+	  FROM (SELECT row_number() OVER () AS at, s.*
+			FROM (SELECT v <-> '[50,50]' AS d FROM dead
+				  ORDER BY v <-> '[50,50]' LIMIT 40) s) a) a;
+RESET vector_ext.probes;
+
 DROP SCHEMA ann_edge CASCADE;

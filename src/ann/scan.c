@@ -257,10 +257,23 @@ run_round(VxScan *scan)
 
 /* --- the phases ------------------------------------------------------------------ */
 
+/*
+ * Is there a row to hand out?  Before the first one, all that the plan asks for
+ * must be there: a further round visits more lists, and could find nearer rows.
+ * It takes one when many of the entries scanned were invisible rows.
+ */
+static bool
+row_ready(const VxScan *scan)
+{
+	if (scan->returned == 0 && scan->confirmed < scan->bound)
+		return scan->exhausted && scan->confirmed > 0;
+	return scan->next_result < scan->confirmed;
+}
+
 static bool
 next_top(VxScan *scan, VxResult *result)
 {
-	while (scan->next_result >= scan->confirmed)
+	while (!row_ready(scan))
 	{
 		if (scan->exhausted)
 		{
