@@ -60,4 +60,9 @@ FROM (SELECT d, lag(d) OVER (ORDER BY at) AS before
 				  ORDER BY v <-> '[50,50]' LIMIT 40) s) a) a;
 RESET vector_ext.probes;
 
+-- The index knows no order within equal distances.
+EXPLAIN (COSTS OFF) SELECT id FROM dead
+ORDER BY v <-> '[50,50]', v <-> '[0,0]' LIMIT 5;
+EXPLAIN (COSTS OFF) SELECT id FROM dead ORDER BY v <-> '[50,50]', id LIMIT 5;
+
 DROP SCHEMA ann_edge CASCADE;

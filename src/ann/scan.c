@@ -43,6 +43,9 @@ annbeginscan(Relation index, int nkeys, int norderbys)
 	VxScan *scan = palloc0(sizeof(VxScan));
 	int slots;
 
+	if (norderbys > 1)
+		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+						errmsg("an ann index orders by one distance")));
 	scan->scan = desc;
 	scan->context = context;
 	scan->run_context =

@@ -83,8 +83,10 @@ anncostestimate(PlannerInfo *root, IndexPath *path, double loop_count,
 	 */
 	if (path->indexorderbys == NIL)
 		*startup_cost = *total_cost;
-	if (path->indexorderbys == NIL &&
-		(info->indpred == NIL || path->path.pathtype == T_IndexOnlyScan))
+	/* And core offers a second distance as the order of ties, which it is not. */
+	if ((path->indexorderbys == NIL &&
+		 (info->indpred == NIL || path->path.pathtype == T_IndexOnlyScan)) ||
+		list_length(path->indexorderbys) > 1)
 	{
 		*startup_cost = *total_cost = get_float8_infinity();
 		vx_compat_forbid_path(&path->path);
