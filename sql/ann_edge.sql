@@ -61,8 +61,45 @@ FROM (SELECT d, lag(d) OVER (ORDER BY at) AS before
 RESET vector_ext.probes;
 
 -- The index knows no order within equal distances.
-EXPLAIN (COSTS OFF) SELECT id FROM dead
-ORDER BY v <-> '[50,50]', v <-> '[0,0]' LIMIT 5;
-EXPLAIN (COSTS OFF) SELECT id FROM dead ORDER BY v <-> '[50,50]', id LIMIT 5;
+CREATE TABLE many (id int, v vector(2));
+INSERT INTO many
+SELECT id, format('[%s,%s]', id * 37 % 101, id * 53 % 97)::vector
+FROM generate_series(1, 5000) id;
+CREATE INDEX ON many USING ann (v) WITH (lists = 60);
+SELECT count(*), count(*) FILTER (WHERE (d, e) < (d_before, e_before)) AS misordered
+FROM (SELECT d, e, lag(d) OVER (ORDER BY at) AS d_before,
+			 lag(e) OVER (ORDER BY at) AS e_before
+	  FROM (SELECT row_number() OVER () AS at, s.*
+			FROM (SELECT v <-> '[50,50]' AS d, v <-> '[0,0]' AS e FROM many
+				  ORDER BY v <-> '[50,50]', v <-> '[0,0]') s) a) a;
+
+-- Nodes that compare neighbours see all rows in true order.
+CREATE TABLE right_one AS SELECT v <-> '[50,50]' AS d FROM many;
+ANALYZE many, right_one;
+SELECT count(DISTINCT d) FROM right_one;
+SET enable_hashagg = off;
+SET enable_hashjoin = off;
+SET enable_nestloop = off;
+SET enable_sort = off;
+EXPLAIN (COSTS OFF) SELECT DISTINCT v <-> '[50,50]' FROM many;
+SELECT count(*) FROM (SELECT DISTINCT v <-> '[50,50]' FROM many) a;
+SELECT count(*) FROM (SELECT v <-> '[50,50]' FROM many GROUP BY 1) a;
+SELECT count(DISTINCT r)
+FROM (SELECT rank() OVER (ORDER BY v <-> '[50,50]') AS r FROM many) a;
+SELECT count(*) FROM (SELECT m.id FROM many m
+	JOIN right_one r ON m.v <-> '[50,50]' = r.d ORDER BY m.v <-> '[50,50]') a;
+SELECT count(*)
+FROM right_one a JOIN right_one b ON a.d = b.d;
+RESET enable_hashagg;
+RESET enable_hashjoin;
+RESET enable_nestloop;
+RESET enable_sort;
+-- A LIMIT above reaches through them.
+SET vector_ext.probes = 1;
+SELECT count(*), count(*) FILTER (WHERE d < before) AS misordered
+FROM (SELECT d, lag(d) OVER (ORDER BY at) AS before
+	  FROM (SELECT row_number() OVER (ORDER BY v <-> '[50,50]') AS at,
+				   v <-> '[50,50]' AS d FROM many LIMIT 300) s) a;
+RESET vector_ext.probes;
 
 DROP SCHEMA ann_edge CASCADE;

@@ -4,7 +4,9 @@
  *
  * When the executor starts, the plan is searched for LIMIT nodes; the scans that
  * feed one row by row learn LIMIT + OFFSET before their first fetch, so they
- * visit enough lists to give that many rows in true order.  The number is kept in
+ * visit enough lists to give that many rows in true order.  Without a LIMIT
+ * above, a node that compares neighbours (Unique, WindowAgg, ...) needs all rows
+ * in true order, or it would count one distance twice.  The number is kept in
  * the scan itself, which is begun here as its first fetch would begin it.
  */
 #include "postgres.h"
@@ -19,6 +21,9 @@
 #include "ann/ann.h"
 #include "compat.h"
 #include "plan/limit.h"
+
+/* The bound of a scan whose rows must all come in true order. */
+#define ALL_ROWS PG_INT64_MAX
 
 static ExecutorStart_hook_type next_start = NULL;
 
@@ -88,7 +93,7 @@ bound_scan(IndexScanState *node, int64 rows)
 	vx_ann_scan_set_bound(node->iss_ScanDesc, rows);
 }
 
-/* Follows a LIMIT down through nodes that pass rows on one by one. */
+/* Follows a number of rows down through nodes that pass them on one by one. */
 static void
 bound_below(PlanState *node, int64 rows)
 {
@@ -107,8 +112,11 @@ bound_below(PlanState *node, int64 rows)
 			bound_below(outerPlanState(node), rows);
 			break;
 		case T_IncrementalSortState:
-			/* It looks one row past each group of equal distances. */
-			bound_below(outerPlanState(node), rows + 1);
+		case T_WindowAggState:
+		case T_UniqueState:
+			/* They look one row past each group of equal distances. */
+			bound_below(outerPlanState(node),
+						rows < ALL_ROWS ? rows + 1 : ALL_ROWS);
 			break;
 		case T_SubqueryScanState:
 			bound_below(((SubqueryScanState *) node)->subplan, rows);
@@ -126,9 +134,37 @@ bound_below(PlanState *node, int64 rows)
 	}
 }
 
+/*
+ * Does the node compare neighbours, and read its input to the end?  limited:
+ * there is a LIMIT above.  A merge join fails when a row is out of order.
+ */
+static bool
+needs_order(PlanState *node, bool limited)
+{
+	switch (nodeTag(node))
+	{
+		case T_MergeJoinState:
+			return true;
+		case T_UniqueState:
+		case T_GroupState:
+		case T_IncrementalSortState:
+			return !limited;
+		case T_AggState:
+			return !limited && ((Agg *) node->plan)->aggstrategy == AGG_SORTED;
+		case T_WindowAggState:
+			/* A condition on the row number ends it as a LIMIT does. */
+			return !limited && ((WindowAggState *) node)->runcondition == NULL;
+		default:
+			return false;
+	}
+}
+
+/* context: points to whether there is a LIMIT above. */
 static bool
 find_limits(PlanState *node, void *context)
 {
+	bool limited = *(bool *) context;
+
 	if (node == NULL)
 		return false;
 	if (IsA(node, LimitState))
@@ -137,20 +173,28 @@ find_limits(PlanState *node, void *context)
 
 		if (rows > 0)
 			bound_below(outerPlanState(node), rows);
+		limited = true;
 	}
-	return planstate_tree_walker(node, find_limits, context);
+	else if (needs_order(node, limited))
+	{
+		bound_below(outerPlanState(node), ALL_ROWS);
+		bound_below(innerPlanState(node), ALL_ROWS);
+	}
+	return planstate_tree_walker(node, find_limits, &limited);
 }
 
 static void
 start_with_bounds(QueryDesc *query, int eflags)
 {
+	bool limited = false;
+
 	if (next_start)
 		next_start(query, eflags);
 	else
 		standard_ExecutorStart(query, eflags);
 	if (eflags & EXEC_FLAG_EXPLAIN_ONLY)
 		return;
-	find_limits(query->planstate, NULL);
+	find_limits(query->planstate, &limited);
 }
 
 void
