@@ -102,4 +102,9 @@ FROM (SELECT d, lag(d) OVER (ORDER BY at) AS before
 				   v <-> '[50,50]' AS d FROM many LIMIT 300) s) a;
 RESET vector_ext.probes;
 
+-- A query that is never used may be what it likes.
+SELECT CASE WHEN id < 0 THEN
+	(SELECT m.id FROM many m ORDER BY m.v <-> '[1,2,3]' LIMIT 1) END AS none
+FROM many LIMIT 1;
+
 DROP SCHEMA ann_edge CASCADE;

@@ -89,7 +89,10 @@ end_run(VxScan *scan)
 	MemoryContextReset(scan->run_context);
 }
 
-/* Takes over the query of the ORDER BY. */
+/*
+ * Takes over the query of the ORDER BY.  At the first fetch, not at the rescan:
+ * a plan that never asks for a row does not mind what the query is.
+ */
 static void
 take_query(VxScan *scan, ScanKey key)
 {
@@ -114,7 +117,6 @@ annrescan(IndexScanDesc desc, ScanKey keys, int nkeys, ScanKey orderbys,
 		  int norderbys)
 {
 	VxScan *scan = desc->opaque;
-	MemoryContext caller;
 
 	end_run(scan);
 	if (keys && desc->numberOfKeys > 0)
@@ -134,11 +136,6 @@ annrescan(IndexScanDesc desc, ScanKey keys, int nkeys, ScanKey orderbys,
 	scan->next_result = scan->confirmed = 0;
 	scan->cut = scan->exhausted = false;
 	scan->lists_walked = scan->entries_scored = scan->rows_fetched = 0;
-
-	caller = MemoryContextSwitchTo(scan->run_context);
-	if (scan->ordered)
-		take_query(scan, desc->orderByData);
-	MemoryContextSwitchTo(caller);
 }
 
 void
@@ -182,6 +179,8 @@ start(VxScan *scan)
 	vx_compat_count_search(scan->scan);
 	/* The copy of META that the first validation compares with. */
 	vx_ann_refresh(&scan->ann);
+	if (scan->ordered)
+		take_query(scan, scan->scan->orderByData);
 	vx_probe_order(scan);
 	if (!scan->ordered || scan->query_null || scan->query_nan)
 		return;
