@@ -107,4 +107,12 @@ SELECT CASE WHEN id < 0 THEN
 	(SELECT m.id FROM many m ORDER BY m.v <-> '[1,2,3]' LIMIT 1) END AS none
 FROM many LIMIT 1;
 
+-- The dimensions of a domain are those of its type.
+CREATE DOMAIN place AS vector(2);
+CREATE TABLE at (id int, v place);
+CREATE INDEX at_idx ON at USING ann (v);
+INSERT INTO at VALUES (1, '[1,2]'), (2, '[3,4]');
+SELECT dimensions FROM ann_info('at_idx');
+SELECT id FROM at ORDER BY v <-> '[3,3]';
+
 DROP SCHEMA ann_edge CASCADE;

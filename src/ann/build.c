@@ -15,6 +15,7 @@
 #include "commands/progress.h"
 #include "miscadmin.h"
 #include "pgstat.h"
+#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
@@ -65,8 +66,11 @@ vx_build_stage(int stage, int64 total)
 static int
 declared_dims(Relation index, const VxAnnOptions *options)
 {
-	int typmod = TupleDescAttr(RelationGetDescr(index), 0)->atttypmod;
+	Form_pg_attribute column = TupleDescAttr(RelationGetDescr(index), 0);
+	int32 typmod = column->atttypmod;
 
+	/* Of a domain, that of the type below. */
+	(void) getBaseTypeAndTypmod(column->atttypid, &typmod);
 	if (typmod <= 0)
 		return options->dimensions;
 	if (options->dimensions > 0 && options->dimensions != typmod)
