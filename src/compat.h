@@ -64,9 +64,11 @@ vx_compat_extend(Relation rel, ForkNumber fork)
 
 	if (lock)
 		LockRelationForExtension(rel, ExclusiveLock);
-	buffer = ReadBufferExtended(rel, fork, P_NEW, RBM_NORMAL, NULL);
-	/* Locked before the extension lock goes, so nobody can take it first. */
-	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
+	/*
+	 * Locked before anybody can see it: VACUUM would take it for a forgotten
+	 * page of zeros, and offer it to the next insert.
+	 */
+	buffer = ReadBufferExtended(rel, fork, P_NEW, RBM_ZERO_AND_LOCK, NULL);
 	if (lock)
 		UnlockRelationForExtension(rel, ExclusiveLock);
 	return buffer;
