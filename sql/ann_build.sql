@@ -270,8 +270,8 @@ FROM pg_am a, unnest(ARRAY['can_order', 'can_unique', 'can_multi_col',
 						   'can_exclude', 'can_include']) name
 WHERE amname = 'ann';
 SELECT name, pg_index_column_has_property('i', 1, name)
-FROM unnest(ARRAY['asc', 'orderable', 'returnable', 'search_array',
-				  'search_nulls']) name;
+FROM unnest(ARRAY['asc', 'orderable', 'distance_orderable', 'returnable',
+				  'search_array', 'search_nulls']) name;
 
 SET client_min_messages = warning;
 DROP SCHEMA ann_build CASCADE;

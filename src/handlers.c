@@ -11,6 +11,9 @@
 
 PG_FUNCTION_INFO_V1(ann_handler);
 
+static bool annproperty(Oid index, int attno, IndexAMProperty property,
+						const char *name, bool *result, bool *isnull);
+
 Datum
 ann_handler(PG_FUNCTION_ARGS)
 {
@@ -44,6 +47,7 @@ ann_handler(PG_FUNCTION_ARGS)
 	am->amcostestimate = anncostestimate;
 	am->amoptions = annoptions;
 	am->ambuildphasename = annbuildphasename;
+	am->amproperty = annproperty;
 	am->amvalidate = annvalidate;
 	am->ambeginscan = annbeginscan;
 	am->amrescan = annrescan;
@@ -52,6 +56,18 @@ ann_handler(PG_FUNCTION_ARGS)
 	am->amendscan = annendscan;
 
 	PG_RETURN_POINTER(am);
+}
+
+/* What pg_index_column_has_property() asks of a method that orders by operator. */
+static bool
+annproperty(Oid index, int attno, IndexAMProperty property, const char *name,
+			bool *result, bool *isnull)
+{
+	if (property != AMPROP_DISTANCE_ORDERABLE || attno == 0)
+		return false;
+	*result = attno == 1;
+	*isnull = false;
+	return true;
 }
 
 bool

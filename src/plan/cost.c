@@ -37,10 +37,12 @@ visited_share(const VxMeta *meta)
 	double lists = meta->list_count;
 	double share;
 
-	if (lists <= 1 || vx_recall >= 1)
+	if (lists <= 1)
 		return 1;
 	if (vx_probes > 0)
 		return Min(1, vx_probes / lists);
+	if (vx_recall >= 1)
+		return 1;
 	/* Work grows about with the inverse square root of what may be missed. */
 	share = SHARE_AT_95 * sqrt(0.05 / (1 - vx_recall)) * sqrt(502 / lists);
 	return Min(1, share);
