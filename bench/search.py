@@ -112,10 +112,10 @@ def bench(options, targets):
         [f"One client; medians of {options.rounds} interleaved rounds after a "
          "warm one; client and backend on one CPU. CPU ms is what a query "
          "costs the backend, which other work on the machine lengthens least. "
-         "The last columns divide p50, of hnsw and ivfflat at the recall of the row: between two of "
-         "their settings ln(p50) is taken as linear in recall; ≥ and ≤ mark a "
-         "recall above or below all their settings, where the nearest one's "
-         "p50 is taken. "
+         "The last columns divide p50, of hnsw and ivfflat at the recall of "
+         "the row: between two of their settings ln(p50) is taken as linear "
+         "in recall; ≥ and ≤ mark a recall above or below all their settings, "
+         "where the nearest one's p50 is taken. "
          f"The sequential scan is asked {options.exact_queries} queries."])
     for row in rows:
         ours = row.method.startswith("ann")
