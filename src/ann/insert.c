@@ -136,18 +136,25 @@ move_hint(VxAnnIndex *ann, const Target *target, BlockNumber block)
 {
 	Buffer head_buffer;
 	Buffer buffer = InvalidBuffer;
+	Page page = vx_lead_lock(ann->index, target->head, VX_EXCLUSIVE,
+							 target->list_id, NULL, &head_buffer);
 
-	if (vx_lead_lock(ann->index, target->head, VX_EXCLUSIVE, target->list_id,
-					 NULL, &head_buffer) == NULL)
+	if (page == NULL)
 		return;
+	/* Whoever linked a new page has moved the hint there already. */
+	if (vx_page_lead(page)->insert_block == block)
+	{
+		vx_page_unlock(head_buffer);
+		return;
+	}
 	/* Only a page of this list: it may have been unlinked since. */
 	if (block == target->head ||
 		vx_lead_lock(ann->index, block, VX_EXCLUSIVE, target->list_id, NULL,
 					 &buffer) != NULL)
 	{
 		VxRecord *record = vx_record_begin(ann->index);
-		Page page = vx_record_page(record, head_buffer, false);
 
+		page = vx_record_page(record, head_buffer, false);
 		vx_page_lead(page)->insert_block = block;
 		vx_record_finish(record);
 	}
