@@ -4,7 +4,8 @@
 
 UNIT_CC ?= gcc
 UNIT_BUILD = build/unit
-UNIT_ARCH := $(shell gcc -dumpmachine)
+# Expanded late: this very run of make may be what installs gcc.
+UNIT_ARCH = $(shell gcc -dumpmachine 2>/dev/null)
 OPENBLAS_DIR ?= /usr/lib/$(UNIT_ARCH)/openblas-serial
 
 UNIT_LAYERS = $(wildcard src/kernel/*.c src/quant/*.c)
