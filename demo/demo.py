@@ -154,7 +154,7 @@ def build(options):
 def answer(model, question, limit):
     """Prints the packages nearest to a question."""
     vector = model.embed([question])[0]
-    print(f"\n  {question}?")
+    print(f"\n  {question.rstrip('?')}?")
     if not vector.any():
         print("    none of these words is in the catalogue")
         return
