@@ -34,17 +34,18 @@ static void
 batch_init(DirBatch *batch, const VxAnnIndex *ann)
 {
 	int n = vx_dir_entries_per_page(ann->dims);
+	int room = TYPEALIGN(VX_SCORE_ALIGN, n);
 
 	batch->count = 0;
 	batch->capacity = n;
 	batch->codes = palloc((Size) n * vx_code_bytes(ann->dims, 4));
-	batch->f = palloc(sizeof(float) * n);
-	batch->n = palloc(sizeof(float) * n);
-	batch->sn = palloc(sizeof(uint16) * n);
-	batch->en = palloc(sizeof(uint16) * n);
-	batch->dots = palloc(sizeof(int32) * n);
-	batch->est = palloc(sizeof(float) * n);
-	batch->low = palloc(sizeof(float) * n);
+	batch->f = palloc0(sizeof(float) * room);
+	batch->n = palloc0(sizeof(float) * room);
+	batch->sn = palloc0(sizeof(uint16) * room);
+	batch->en = palloc0(sizeof(uint16) * room);
+	batch->dots = palloc0(sizeof(int32) * room);
+	batch->est = palloc0(sizeof(float) * room);
+	batch->low = palloc0(sizeof(float) * room);
 }
 
 static void

@@ -53,7 +53,7 @@ annbeginscan(Relation index, int nkeys, int norderbys)
 	scan->row_context =
 		AllocSetContextCreate(context, "ann scan row", ALLOCSET_DEFAULT_SIZES);
 	vx_ann_open(&scan->ann, index);
-	slots = scan->ann.lead.slots;
+	slots = TYPEALIGN(VX_SCORE_ALIGN, scan->ann.lead.slots);
 	scan->query_raw = palloc(sizeof(float) * scan->ann.dims);
 	scan->query_x = palloc(sizeof(float) * scan->ann.dims);
 	scan->centroid = palloc(sizeof(float) * scan->ann.dims);

@@ -140,8 +140,13 @@ extern void vx_query_list(const VxQuery *query, const VxQuantizer *quantizer,
 						  const float *centroid, const float *centre, float eps,
 						  VxListQuery *out);
 
+/* Entries that vx_score works on together. */
+#define VX_SCORE_ALIGN 8
+
 /*
  * dot_u4 or dot_u8 by bits, followed by bound; dots is the caller's scratch.
+ * The factors must be readable, and dots, est and low have room, up to the next
+ * multiple of VX_SCORE_ALIGN entries.
  * ahead: codes that will be scored next (kernel.h dot_u4_ahead), or NULL.
  */
 extern void vx_score(const VxQuery *query, const VxQuantizer *quantizer,

@@ -188,5 +188,8 @@ vx_score(const VxQuery *query, const VxQuantizer *quantizer,
 	else
 		kernels->dot_u4_ahead(codes, rows, quantizer->dim, query->q8, dots,
 							  ahead);
+	/* Whole vectors: the entries behind the last row are never looked at. */
+	for (; rows % VX_SCORE_ALIGN != 0; rows++)
+		dots[rows] = 0;
 	kernels->bound(list, factors, dots, rows, est, low);
 }

@@ -52,7 +52,7 @@ COMMIT;
 \\endif
 });
 my $vacuum = "$dir/vacuum.sql";
-append_to_file($vacuum, "VACUUM item, born;\n");
+append_to_file($vacuum, "VACUUM (TRUNCATE off) item, born;\n");
 my $checkpoint = "$dir/checkpoint.sql";
 append_to_file($checkpoint, "CHECKPOINT;\n");
 

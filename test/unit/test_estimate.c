@@ -18,12 +18,15 @@ score_list(UnitList *list, const ScoreInput *in, float eps, Scores *out)
 	int dim = quantizer->dim;
 	size_t bytes = (size_t) vx_code_bytes(dim, quantizer->bits);
 	size_t rows = (size_t) in->rows;
+	size_t room = (rows + VX_SCORE_ALIGN - 1) / VX_SCORE_ALIGN * VX_SCORE_ALIGN;
 	uint8_t *codes = unit_alloc(bytes * rows);
-	float *f = unit_alloc(sizeof(float) * rows);
-	float *n = unit_alloc(sizeof(float) * rows);
-	uint16_t *sn = unit_alloc(sizeof(uint16_t) * rows);
-	uint16_t *en = unit_alloc(sizeof(uint16_t) * rows);
-	int32_t *dots = unit_alloc(sizeof(int32_t) * rows);
+	float *f = unit_alloc(sizeof(float) * room);
+	float *n = unit_alloc(sizeof(float) * room);
+	uint16_t *sn = unit_alloc(sizeof(uint16_t) * room);
+	uint16_t *en = unit_alloc(sizeof(uint16_t) * room);
+	int32_t *dots = unit_alloc(sizeof(int32_t) * room);
+	float *est = unit_alloc(sizeof(float) * room);
+	float *low = unit_alloc(sizeof(float) * room);
 	int8_t *q8 = unit_alloc(VX_QUERY8_BYTES(dim));
 	VxFactors factors = {f, n, sn, en};
 
@@ -41,7 +44,6 @@ score_list(UnitList *list, const ScoreInput *in, float eps, Scores *out)
 	for (int k = 0; k < in->queries; k++)
 	{
 		const float *q = in->q + (size_t) k * (size_t) dim;
-		float *est = out->est + (size_t) k * rows;
 		VxQuery query;
 		VxListQuery lq;
 
@@ -49,7 +51,9 @@ score_list(UnitList *list, const ScoreInput *in, float eps, Scores *out)
 		vx_query_list(&query, quantizer, list->centroid, list->centre, eps,
 					  &lq);
 		vx_score(&query, quantizer, &lq, codes, &factors, in->rows, NULL, dots,
-				 est, out->low + (size_t) k * rows);
+				 est, low);
+		memcpy(out->est + (size_t) k * rows, est, sizeof(float) * rows);
+		memcpy(out->low + (size_t) k * rows, low, sizeof(float) * rows);
 		for (int i = 0; i < in->rows; i++)
 		{
 			const float *x = in->x + (size_t) i * (size_t) dim;
@@ -69,6 +73,8 @@ score_list(UnitList *list, const ScoreInput *in, float eps, Scores *out)
 	free(sn);
 	free(en);
 	free(dots);
+	free(est);
+	free(low);
 	free(q8);
 }
 
