@@ -97,11 +97,11 @@ copy_entry(VxDirList *list, const VxDirEntry *entry, BlockNumber block,
  */
 static BlockNumber
 read_page(const VxAnnIndex *ann, BlockNumber block, DirBatch *batch,
-		  VxDirList *lists, int *count)
+		  VxDirList *lists, int *count, Buffer *near)
 {
 	Buffer buffer;
-	Page page =
-		vx_page_lock_kind(ann->index, block, VX_SHARE, VX_PAGE_DIR, &buffer);
+	Page page = vx_page_lock_near(ann->index, block, VX_SHARE, VX_PAGE_DIR,
+								  *near, &buffer);
 	VxDirHeader *header = vx_page_dir(page);
 	BlockNumber next = header->next;
 
@@ -121,6 +121,7 @@ read_page(const VxAnnIndex *ann, BlockNumber block, DirBatch *batch,
 		batch_add(batch, ann, entry);
 	}
 	vx_page_unlock(buffer);
+	*near = buffer;
 	return next;
 }
 
@@ -132,6 +133,7 @@ vx_dir_read(const VxAnnIndex *ann, const VxQuery *query, VxDirList **lists)
 	BlockNumber pages_max = vx_page_count(ann->index);
 	int capacity = 0;
 	int count = 0;
+	Buffer near = InvalidBuffer;
 	DirBatch batch;
 	VxListQuery terms = {0};
 
@@ -155,7 +157,7 @@ vx_dir_read(const VxAnnIndex *ann, const VxQuery *query, VxDirList **lists)
 						 ? MemoryContextAllocHuge(CurrentMemoryContext, bytes)
 						 : repalloc_huge(*lists, bytes);
 		}
-		block = read_page(ann, block, &batch, *lists, &count);
+		block = read_page(ann, block, &batch, *lists, &count, &near);
 		if (query != NULL)
 			batch_score(&batch, ann, query, &terms, *lists + count);
 		count += batch.count;

@@ -114,15 +114,21 @@ vx_page_kind(Page page)
 	return (VxPageKind) vx_page_special(page)->kind;
 }
 
+static void
+check_kind(Relation index, BlockNumber block, Page page, VxPageKind kind)
+{
+	if (vx_page_kind(page) != kind)
+		vx_corrupt(index, block, "page of kind %d where kind %d belongs",
+				   vx_page_kind(page), kind);
+}
+
 Page
 vx_page_lock_kind(Relation index, BlockNumber block, VxLockMode mode,
 				  VxPageKind kind, Buffer *buffer)
 {
 	Page page = vx_page_lock(index, block, mode, buffer);
 
-	if (vx_page_kind(page) != kind)
-		vx_corrupt(index, block, "page of kind %d where kind %d belongs",
-				   vx_page_kind(page), kind);
+	check_kind(index, block, page, kind);
 	return page;
 }
 
@@ -181,6 +187,20 @@ vx_page_pin(Relation index, BlockNumber block, Buffer near)
 		return near + 1;
 	}
 	return ReadBuffer(index, block);
+}
+
+Page
+vx_page_lock_near(Relation index, BlockNumber block, VxLockMode mode,
+				  VxPageKind kind, Buffer near, Buffer *buffer)
+{
+	Page page;
+
+	*buffer = vx_page_pin(index, block, near);
+	LockBuffer(*buffer, mode);
+	page = BufferGetPage(*buffer);
+	check_page(index, block, page);
+	check_kind(index, block, page, kind);
+	return page;
 }
 
 void

@@ -53,6 +53,11 @@ extern Page vx_page_lock_extended(Relation index, BlockNumber block,
 extern Page vx_page_lock_kind(Relation index, BlockNumber block,
 							  VxLockMode mode, VxPageKind kind, Buffer *buffer);
 
+/* The same for a block that probably lies in the neighbour of near (see pin). */
+extern Page vx_page_lock_near(Relation index, BlockNumber block,
+							  VxLockMode mode, VxPageKind kind, Buffer near,
+							  Buffer *buffer);
+
 /* Kind of a locked page (FREE for zeros). */
 extern VxPageKind vx_page_kind(Page page);
 
