@@ -64,9 +64,6 @@ else
 # One job a processor, unless make was given a number.
 JOBS = $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(shell nproc))
 BUILD = +@$(MAKE) --no-print-directory -s VX_BUILD=1 $(JOBS)
-# Root may write into the server's folders; an ordinary user asks sudo to.
-PKGLIBDIR = $(shell $(PG_CONFIG) --pkglibdir)
-SUDO = $(shell test -w $(PKGLIBDIR) || command -v sudo)
 SOURCES = $(wildcard src/*.[ch] src/*/*.[ch] test/*/*.[ch] bench/*.[ch])
 TESTS =
 
@@ -83,8 +80,7 @@ all: packages-build ## build the extension (what `make` alone does)
 	$(BUILD) all
 
 install: all ## install it into the server that PG_CONFIG names
-	+@$(SUDO) $(MAKE) --no-print-directory -s VX_BUILD=1 PG_CONFIG="$(PG_CONFIG)" \
-		install
+	+@test/install.sh $(MAKE)
 
 demo: packages-demo install ## search 60,000 package descriptions: the whole job
 	@demo/demo.sh run

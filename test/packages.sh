@@ -23,11 +23,8 @@ as_root()
 {
 	if [ "$(id -u)" = 0 ]; then
 		"$@"
-	elif command -v sudo >/dev/null; then
-		sudo "$@"
 	else
-		echo "not root and no sudo; as root, run: $*" >&2
-		exit 1
+		sudo "$@"
 	fi
 }
 
@@ -84,6 +81,10 @@ find_missing
 [ -n "$missing" ] || exit 0
 if ! command -v apt-get >/dev/null; then
 	echo "missing:$missing (this is not Debian: install their like)" >&2
+	exit 1
+fi
+if [ "$(id -u)" != 0 ] && ! command -v sudo >/dev/null; then
+	echo "missing:$missing (not root and no sudo: install them as root)" >&2
 	exit 1
 fi
 echo "apt-get update"
