@@ -107,6 +107,14 @@ SELECT CASE WHEN id < 0 THEN
 	(SELECT m.id FROM many m ORDER BY m.v <-> '[1,2,3]' LIMIT 1) END AS none
 FROM many LIMIT 1;
 
+-- Neither is the LIMIT of a plan that never runs computed.
+SET plan_cache_mode = force_generic_plan;
+PREPARE divided(int) AS SELECT CASE WHEN $1 <> 0 THEN
+	(SELECT m.id FROM many m ORDER BY m.v <-> '[1,2]' LIMIT 10 / $1) END AS id;
+EXECUTE divided(0);
+EXECUTE divided(10);
+RESET plan_cache_mode;
+
 -- The dimensions of a domain are those of its type.
 CREATE DOMAIN place AS vector(2);
 CREATE TABLE at (id int, v place);

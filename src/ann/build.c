@@ -92,6 +92,20 @@ require_dims(int dims)
 							"WITH (dimensions = n).")));
 }
 
+/* What the rows say, when nobody else does. */
+static int
+dims_of_rows(const VxBuild *build)
+{
+	require_dims(build->rows_dims);
+	ereport(NOTICE,
+			(errmsg("index \"%s\" takes its %d dimensions from the rows",
+					RelationGetRelationName(build->index), build->rows_dims),
+			 errhint("Say WITH (dimensions = %d), so that it can be built when "
+					 "the table is empty, as TRUNCATE does.",
+					 build->rows_dims)));
+	return build->rows_dims;
+}
+
 /* --- assignment ------------------------------------------------------------------- */
 
 /* The state of the pass over the heap. */
@@ -316,8 +330,7 @@ build_index(VxBuild *build)
 
 	vx_build_survey(build);
 	if (dims == 0)
-		dims = build->rows_dims;
-	require_dims(dims);
+		dims = dims_of_rows(build);
 	begin_index(build, dims);
 	vx_build_train(build);
 	heap_rows = assign_rows(build);

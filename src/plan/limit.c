@@ -27,6 +27,14 @@
 
 static ExecutorStart_hook_type next_start = NULL;
 
+/* What the search for LIMIT nodes carries down the plan. */
+typedef struct Search
+{
+	List *subplans; /* the roots of plans that may never run */
+	bool subplan;	/* below one of them */
+	bool limited;	/* below a LIMIT */
+} Search;
+
 /* Does the expression depend on something not known before execution? */
 static bool
 late_value(Node *node, void *context)
@@ -40,14 +48,31 @@ late_value(Node *node, void *context)
 	return expression_tree_walker(node, late_value, context);
 }
 
-/* The value of a LIMIT or OFFSET; -1 when it is not known or NULL. */
+/* A constant or parameter, perhaps cast: computing it cannot fail. */
+static bool
+plain_value(Node *node)
+{
+	while (node != NULL && IsA(node, FuncExpr) &&
+		   ((FuncExpr *) node)->funcformat != COERCE_EXPLICIT_CALL &&
+		   list_length(((FuncExpr *) node)->args) == 1)
+		node = linitial(((FuncExpr *) node)->args);
+	return node != NULL && (IsA(node, Const) || IsA(node, Param));
+}
+
+/*
+ * The value of a LIMIT or OFFSET; -1 when it is not known or NULL.  The main
+ * plan's will be computed anyway; a subplan may never run, and then its
+ * expressions must not raise an error.
+ */
 static int64
-known_value(PlanState *node, ExprState *state, Node *expression)
+known_value(PlanState *node, ExprState *state, Node *expression, bool subplan)
 {
 	bool isnull;
 	Datum value;
 
-	if (late_value(expression, NULL) || contain_volatile_functions(expression))
+	if (late_value(expression, NULL) ||
+		contain_volatile_functions(expression) ||
+		(subplan && !plain_value(expression)))
 		return -1;
 	value = ExecEvalExprSwitchContext(state, node->ps_ExprContext, &isnull);
 	return isnull ? -1 : DatumGetInt64(value);
@@ -55,7 +80,7 @@ known_value(PlanState *node, ExprState *state, Node *expression)
 
 /* Rows a LIMIT node will ask of its child at most; 0 = not known. */
 static int64
-limit_rows(LimitState *node)
+limit_rows(LimitState *node, bool subplan)
 {
 	Limit *plan = (Limit *) node->ps.plan;
 	int64 count;
@@ -63,9 +88,10 @@ limit_rows(LimitState *node)
 
 	if (plan->limitCount == NULL || plan->limitOption == LIMIT_OPTION_WITH_TIES)
 		return 0;
-	count = known_value(&node->ps, node->limitCount, plan->limitCount);
+	count = known_value(&node->ps, node->limitCount, plan->limitCount, subplan);
 	if (plan->limitOffset != NULL)
-		offset = known_value(&node->ps, node->limitOffset, plan->limitOffset);
+		offset = known_value(&node->ps, node->limitOffset, plan->limitOffset,
+							 subplan);
 	if (count <= 0 || offset < 0 || count > PG_INT64_MAX - offset)
 		return 0;
 	return count + offset;
@@ -163,30 +189,32 @@ needs_order(PlanState *node, bool limited)
 static bool
 find_limits(PlanState *node, void *context)
 {
-	bool limited = *(bool *) context;
+	Search search = *(Search *) context;
 
 	if (node == NULL)
 		return false;
+	if (list_member_ptr(search.subplans, node))
+		search.subplan = true;
 	if (IsA(node, LimitState))
 	{
-		int64 rows = limit_rows((LimitState *) node);
+		int64 rows = limit_rows((LimitState *) node, search.subplan);
 
 		if (rows > 0)
 			bound_below(outerPlanState(node), rows);
-		limited = true;
+		search.limited = true;
 	}
-	else if (needs_order(node, limited))
+	else if (needs_order(node, search.limited))
 	{
 		bound_below(outerPlanState(node), ALL_ROWS);
 		bound_below(innerPlanState(node), ALL_ROWS);
 	}
-	return planstate_tree_walker(node, find_limits, &limited);
+	return planstate_tree_walker(node, find_limits, &search);
 }
 
 static void
 start_with_bounds(QueryDesc *query, int eflags)
 {
-	bool limited = false;
+	Search search = {0};
 
 	if (next_start)
 		next_start(query, eflags);
@@ -194,7 +222,8 @@ start_with_bounds(QueryDesc *query, int eflags)
 		standard_ExecutorStart(query, eflags);
 	if (eflags & EXEC_FLAG_EXPLAIN_ONLY)
 		return;
-	find_limits(query->planstate, &limited);
+	search.subplans = query->estate->es_subplanstates;
+	find_limits(query->planstate, &search);
 }
 
 void
