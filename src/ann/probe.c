@@ -198,24 +198,32 @@ position(double x, const double *points, int count, double (*scale)(double),
 		   (scale(points[i + 1]) - scale(points[i]));
 }
 
+/* The table's number for the scan's metric. */
+static double
+table_value(const VxScan *scan, int target, int k)
+{
+	const VxCalibration *entry = &scan->ann.meta.table[target][k];
+
+	return scan->ann.type->metric == VX_METRIC_IP ? entry->share : entry->kappa;
+}
+
 /*
- * The rule's parameter for the recall asked for and k rows: ln kappa is
+ * The rule's parameter for the recall asked for and k rows: its logarithm is
  * interpolated in logit(recall) and ln k.
  */
 static double
-rule_kappa(const VxScan *scan)
+rule_parameter(const VxScan *scan)
 {
-	const VxCalibration(*table)[VX_CALIBRATION_KS] = scan->ann.meta.table;
 	double k = Min(Max(scan->wanted, ks[0]), ks[VX_CALIBRATION_KS - 1]);
 	int t;
 	int i;
 	double at_t = position(Min(scan->recall, 0.9999), targets,
 						   VX_CALIBRATION_TARGETS, logit, &t);
 	double at_k = position(k, ks, VX_CALIBRATION_KS, log, &i);
-	double low =
-		(1 - at_k) * log(table[t][i].kappa) + at_k * log(table[t][i + 1].kappa);
-	double high = (1 - at_k) * log(table[t + 1][i].kappa) +
-				  at_k * log(table[t + 1][i + 1].kappa);
+	double low = (1 - at_k) * log(table_value(scan, t, i)) +
+				 at_k * log(table_value(scan, t, i + 1));
+	double high = (1 - at_k) * log(table_value(scan, t + 1, i)) +
+				  at_k * log(table_value(scan, t + 1, i + 1));
 
 	return exp((1 - at_t) * low + at_t * high);
 }
@@ -250,11 +258,11 @@ vx_probe_stop(const VxScan *scan)
 		return false;
 	if (scan->ann.type->metric == VX_METRIC_IP)
 		return scanned >
-			   rule_kappa(scan) * coarse_lists(scan) * scan->rows_total;
+			   rule_parameter(scan) * coarse_lists(scan) * scan->rows_total;
 	/* While fewer than the wanted were found, top is infinite: go on. */
 	if (isinf(vx_smallest_top(&scan->top)))
 		return false;
 	ratio = list->key / Max(vx_smallest_top(&scan->top), 1e-30);
 	return scanned * ratio * ratio >
-		   rule_kappa(scan) * sqrt(scan->rows_total * scan->rows_dense);
+		   rule_parameter(scan) * sqrt(scan->rows_total * scan->rows_dense);
 }

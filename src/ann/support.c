@@ -115,8 +115,8 @@ default_calibration(VxMeta *meta)
 {
 	static const float kappa[VX_CALIBRATION_TARGETS] = {0.1f, 0.2f, 0.4f, 0.9f,
 														1.9f};
-	static const float share[VX_CALIBRATION_TARGETS] = {0.05f, 0.07f, 0.12f,
-														0.25f, 0.40f};
+	static const float share[VX_CALIBRATION_TARGETS] = {0.07f, 0.12f, 0.20f,
+														0.35f, 0.50f};
 	bool by_share = meta->metric == VX_METRIC_IP;
 
 	for (int t = 0; t < VX_CALIBRATION_TARGETS; t++)

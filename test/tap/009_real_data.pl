@@ -56,12 +56,17 @@ load('vectors.f16', 'item', 12000);
 load('query_vectors.f16', 'query', 100);
 
 # Exact answers while there is no index.
-$node->safe_psql('postgres', q{
-	CREATE TABLE exact AS SELECT q.id, array_agg(n.id) AS ids FROM query q,
-		LATERAL (SELECT id FROM item ORDER BY v <=> q.v LIMIT 10) n
-	GROUP BY q.id;});
+for ([ 'cosine', '<=>' ], [ 'ip', '<#>' ])
+{
+	my ($metric, $operator) = @$_;
+	$node->safe_psql('postgres', qq{
+		CREATE TABLE exact_$metric AS
+		SELECT q.id, array_agg(n.id) AS ids FROM query q,
+			LATERAL (SELECT id FROM item ORDER BY v $operator q.v LIMIT 10) n
+		GROUP BY q.id;});
+}
 my $recall = q{
-	SELECT avg(found) / 10 FROM exact JOIN query q USING (id), LATERAL (
+	SELECT avg(found) / 10 FROM exact_cosine JOIN query q USING (id), LATERAL (
 		SELECT count(*) FILTER (WHERE n.id = ANY (ids)) AS found
 		FROM (SELECT id FROM item ORDER BY v <=> q.v LIMIT 10) n) f};
 
@@ -71,19 +76,22 @@ my @cases = (
 	[ 'lists = 0, bits = 8', 0.999 ],     # 1.000
 	[ 'lists = -1', 0.95 ],               # 0.972
 	[ 'lists = 500', 0.95 ],              # 0.975
+	[ 'lists = -1', 0.95, 'ip', '<#>' ],  # 0.964
 );
 for (@cases)
 {
-	my ($options, $least) = @$_;
+	my ($options, $least, $metric, $operator) = (@$_, 'cosine', '<=>');
+	my $query = $recall =~ s/<=>/$operator/r =~ s/exact_cosine/exact_$metric/r;
+	my $name = "$metric, $options";
 	$node->safe_psql('postgres', "CREATE INDEX item_v ON item
-		USING ann (v vector_cosine_ops) WITH ($options)");
-	like($node->safe_psql('postgres', "EXPLAIN $recall"),
-		qr/Index Scan using item_v/, "$options: the index is chosen");
-	my $got = $node->safe_psql('postgres', $recall);
-	cmp_ok($got, '>=', $least, "$options: recall");
-	note("$options: recall $got");
-	is($node->safe_psql('postgres', "SET vector_ext.recall = 1; $recall") + 0,
-		1, "$options: recall 1 is exact");
+		USING ann (v vector_${metric}_ops) WITH ($options)");
+	like($node->safe_psql('postgres', "EXPLAIN $query"),
+		qr/Index Scan using item_v/, "$name: the index is chosen");
+	my $got = $node->safe_psql('postgres', $query);
+	cmp_ok($got, '>=', $least, "$name: recall");
+	note("$name: recall $got");
+	is($node->safe_psql('postgres', "SET vector_ext.recall = 1; $query") + 0,
+		1, "$name: recall 1 is exact");
 	$node->safe_psql('postgres', 'DROP INDEX item_v');
 }
 $node->stop;
