@@ -52,28 +52,10 @@
 	} while (0)
 #endif
 
-/* One new block at the end of a fork, locked exclusively. */
-static inline Buffer
-vx_compat_extend(Relation rel, ForkNumber fork)
-{
-#if PG_VERSION_NUM >= 160000
-	return ExtendBufferedRel(BMR_REL(rel), fork, NULL, EB_LOCK_FIRST);
-#else
-	bool lock = fork == MAIN_FORKNUM && !RELATION_IS_LOCAL(rel);
-	Buffer buffer;
-
-	if (lock)
-		LockRelationForExtension(rel, ExclusiveLock);
-	/*
-	 * Locked before anybody can see it: VACUUM would take it for a forgotten
-	 * page of zeros, and offer it to the next insert.
-	 */
-	buffer = ReadBufferExtended(rel, fork, P_NEW, RBM_ZERO_AND_LOCK, NULL);
-	if (lock)
-		UnlockRelationForExtension(rel, ExclusiveLock);
-	return buffer;
+/* Up to version 15 a file grows by reading block P_NEW (page/alloc.c). */
+#if PG_VERSION_NUM < 160000
+#define VX_COMPAT_EXTEND_BY_READ
 #endif
-}
 
 /* VACUUM's cost-based sleep and check for interrupts. */
 static inline void

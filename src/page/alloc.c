@@ -11,6 +11,7 @@
 #include "miscadmin.h"
 #include "storage/freespace.h"
 #include "storage/indexfsm.h"
+#include "storage/lmgr.h"
 
 #include "compat.h"
 #include "page/page.h"
@@ -36,6 +37,28 @@ page_is_free(Page page)
 }
 
 Buffer
+vx_page_extend(Relation index, ForkNumber fork)
+{
+#ifndef VX_COMPAT_EXTEND_BY_READ
+	return ExtendBufferedRel(BMR_REL(index), fork, NULL, EB_LOCK_FIRST);
+#else
+	bool lock = fork == MAIN_FORKNUM && !RELATION_IS_LOCAL(index);
+	Buffer buffer;
+
+	if (lock)
+		LockRelationForExtension(index, ExclusiveLock);
+	/*
+	 * Locked before anybody can see it: VACUUM would take it for a forgotten
+	 * page of zeros, and offer it to the next insert.
+	 */
+	buffer = ReadBufferExtended(index, fork, P_NEW, RBM_ZERO_AND_LOCK, NULL);
+	if (lock)
+		UnlockRelationForExtension(index, ExclusiveLock);
+	return buffer;
+#endif
+}
+
+Buffer
 vx_page_claim(Relation index, const Buffer *taken, int ntaken)
 {
 	BlockNumber block;
@@ -58,7 +81,7 @@ vx_page_claim(Relation index, const Buffer *taken, int ntaken)
 		else
 			ReleaseBuffer(buffer);
 	}
-	return vx_compat_extend(index, MAIN_FORKNUM);
+	return vx_page_extend(index, MAIN_FORKNUM);
 }
 
 void

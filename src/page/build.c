@@ -11,7 +11,6 @@
 #include "miscadmin.h"
 #include "utils/rel.h"
 
-#include "compat.h"
 #include "page/page.h"
 
 /* Appended blocks between two rounds of logging. */
@@ -33,7 +32,7 @@ vx_builder_begin(VxBuilder *builder, Relation index, ForkNumber fork,
 	builder->reserved = reserved;
 	for (BlockNumber i = 0; i < reserved; i++)
 	{
-		Buffer buffer = vx_compat_extend(index, fork);
+		Buffer buffer = vx_page_extend(index, fork);
 
 		if (BufferGetBlockNumber(buffer) != i)
 			elog(ERROR, "index \"%s\" is not empty",
@@ -77,7 +76,7 @@ vx_builder_append(VxBuilder *builder, const char *image)
 							  builder->next, true);
 		builder->logged = builder->next;
 	}
-	buffer = vx_compat_extend(builder->index, builder->fork);
+	buffer = vx_page_extend(builder->index, builder->fork);
 	Assert(BufferGetBlockNumber(buffer) == builder->next);
 	fill(buffer, image);
 	return builder->next++;

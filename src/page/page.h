@@ -143,6 +143,9 @@ extern void vx_init_cent(Page page, int dims);
  */
 extern Buffer vx_page_claim(Relation index, const Buffer *taken, int ntaken);
 
+/* A new block at the end of a fork: zeros, pinned, locked EXCLUSIVE. */
+extern Buffer vx_page_extend(Relation index, ForkNumber fork);
+
 /* Gives back a claimed page that was not used after all. */
 extern void vx_page_unclaim(Relation index, Buffer buffer);
 

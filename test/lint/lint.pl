@@ -80,7 +80,7 @@ report('kernel and quant do not know PostgreSQL',
 	matches(
 		qr/"(postgres|fmgr|c)\.h"|\b(palloc|pfree|ereport|elog|Datum)\b/,
 		1, inside('^src/(kernel|quant)/')));
-report('buffers and WAL records only in src/page (and compat.h)',
+report('buffers and WAL records only in src/page',
 	matches(
 		qr/\b(GenericXLog\w*|(Conditional)?LockBuffer\w*|ReadBuffer\w*)\b/,
 		1, outside('^src/(page/|compat\.h$)')));
