@@ -57,10 +57,12 @@ nearest_list(const VxAnnIndex *ann, const float *x)
 	double best_distance = 0;
 	int count;
 
-	vx_query_init(&query, &ann->coarse, x, ann->centre,
-				  palloc(VX_QUERY8_BYTES(ann->dims)),
-				  palloc(sizeof(float) * ann->dims));
-	count = vx_dir_read(ann, &query, &lists);
+	/* One list needs no query to be chosen. */
+	if (ann->meta.list_count > 1)
+		vx_query_init(&query, &ann->coarse, x, ann->centre,
+					  palloc(VX_QUERY8_BYTES(ann->dims)),
+					  palloc(sizeof(float) * ann->dims));
+	count = vx_dir_read(ann, ann->meta.list_count > 1 ? &query : NULL, &lists);
 	for (int i = 0; i < count; i++)
 	{
 		const VxDirList *list = &lists[i];
@@ -83,22 +85,43 @@ nearest_list(const VxAnnIndex *ann, const float *x)
 	return best;
 }
 
+/*
+ * The list's centroid in the two forms that encoding needs.  The root's is the
+ * centre, whose rotated difference from itself is zero.  False: the list is gone.
+ */
+static bool
+read_centroid(const VxAnnIndex *ann, const VxDirList *list, VxListRef *ref)
+{
+	float *centroid;
+	float *rotated = palloc0(sizeof(float) * ann->dims);
+
+	ref->centroid = ann->centre;
+	ref->rotated = rotated;
+	if (!(list->flags & VX_DIR_ROOT))
+	{
+		centroid = palloc(sizeof(float) * ann->dims);
+		if (!vx_cent_read(ann->index, &ann->meta, list->cent_block,
+						  list->cent_slot, list->list_id, centroid))
+			return false;
+		ref->centroid = centroid;
+	}
+	else if (ann->type->metric != VX_METRIC_IP)
+		return true;
+	vx_list_rotate(&ann->quantizer, ref->centroid, ann->centre, rotated);
+	return true;
+}
+
 /* Step 3: the exact centroid, and the code.  False: the list is gone. */
 static bool
 encode_row(const VxAnnIndex *ann, const VxDirList *list, Row *row)
 {
-	float *centroid = palloc(sizeof(float) * ann->dims);
-	float *rotated = palloc(sizeof(float) * ann->dims);
-	float *scratch = palloc(sizeof(float) * 2 * ann->dims);
-	VxListRef ref = {centroid, rotated};
-	uint32 owner = (list->flags & VX_DIR_ROOT) ? VX_LIST_CENTRE : list->list_id;
+	VxListRef ref;
 
-	if (!vx_cent_read(ann->index, &ann->meta, list->cent_block, list->cent_slot,
-					  owner, centroid))
+	if (!read_centroid(ann, list, &ref))
 		return false;
-	vx_list_rotate(&ann->quantizer, centroid, ann->centre, rotated);
 	row->code = palloc(ann->lead.code_bytes);
-	vx_encode(&ann->quantizer, &ref, row->x, row->code, &row->factors, scratch);
+	vx_encode(&ann->quantizer, &ref, row->x, row->code, &row->factors,
+			  palloc(sizeof(float) * 2 * ann->dims));
 	return true;
 }
 
