@@ -229,13 +229,23 @@ rule_parameter(const VxScan *scan)
 }
 
 /*
+ * How many times as many rows there are as the directory says, which is as of
+ * the last VACUUM: seen on the lists walked so far.
+ */
+static double
+growth(const VxScan *scan)
+{
+	return Max(1, scan->rows_scanned / Max(scan->rows_expected, 1));
+}
+
+/*
  * The rule's table is for about 2 sqrt(rows) lists.  Fewer and coarser lists
  * need more rows for the same recall: 8.4 instead of 6.0 % with half as many.
  */
 static double
 coarse_lists(const VxScan *scan)
 {
-	double usual = 2 * sqrt(Max(scan->rows_total, 1));
+	double usual = 2 * sqrt(Max(scan->rows_total, 1) * growth(scan));
 
 	return sqrt(Max(1, usual / Max(scan->list_count, 1)));
 }
@@ -246,6 +256,7 @@ vx_probe_stop(const VxScan *scan)
 	const VxDirList *list;
 	double scanned = scan->rows_scanned;
 	double ratio;
+	double parameter;
 
 	if (scan->next_list >= scan->list_count)
 		return true;
@@ -256,13 +267,13 @@ vx_probe_stop(const VxScan *scan)
 		return scan->next_list >= (int64) scan->probes * scan->rounds;
 	if (scan->recall >= 1 || scanned < SCANNED_MIN)
 		return false;
+	parameter = rule_parameter(scan) * coarse_lists(scan) * growth(scan);
 	if (scan->ann.type->metric == VX_METRIC_IP)
-		return scanned >
-			   rule_parameter(scan) * coarse_lists(scan) * scan->rows_total;
+		return scanned > parameter * scan->rows_total;
 	/* While fewer than the wanted were found, top is infinite: go on. */
 	if (isinf(vx_smallest_top(&scan->top)))
 		return false;
 	ratio = list->key / Max(vx_smallest_top(&scan->top), 1e-30);
 	return scanned * ratio * ratio >
-		   rule_parameter(scan) * sqrt(scan->rows_total * scan->rows_dense);
+		   parameter * sqrt(scan->rows_total * scan->rows_dense);
 }

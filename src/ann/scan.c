@@ -134,6 +134,7 @@ annrescan(IndexScanDesc desc, ScanKey keys, int nkeys, ScanKey orderbys,
 	scan->rows_scanned = scan->returned = scan->wanted = scan->rounds = 0;
 	scan->result_count = scan->result_capacity = 0;
 	scan->next_result = scan->confirmed = 0;
+	scan->rows_expected = 0;
 	scan->cut = scan->exhausted = false;
 	scan->lists_walked = scan->entries_scored = scan->rows_fetched = 0;
 }
@@ -231,6 +232,7 @@ begin_round(VxScan *scan)
 	{
 		scan->candidates.count = 0;
 		scan->rows_scanned = 0;
+		scan->rows_expected = 0;
 		scan->cut = false;
 		for (int i = 0; i < scan->next_list; i++)
 			scan->visits[i].walked = false;

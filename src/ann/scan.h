@@ -141,11 +141,12 @@ typedef struct VxScan
 	VxDirList *lists;
 	VxVisit *visits;
 	int list_count;
-	int next_list;		/* first list the rule has not reached */
-	double rows_total;	/* of the directory */
-	double rows_dense;	/* in lists around the query */
-	double base_key;	/* floor of the first list's key */
-	int64 rows_scanned; /* live entries of the lists walked */
+	int next_list;		  /* first list the rule has not reached */
+	double rows_total;	  /* of the directory */
+	double rows_dense;	  /* in lists around the query */
+	double base_key;	  /* floor of the first list's key */
+	double rows_expected; /* of the lists walked, by the directory */
+	int64 rows_scanned;	  /* live entries of the lists walked */
 
 	/* The top phase. */
 	VxScanPhase phase;

@@ -260,6 +260,7 @@ vx_walk_candidates(VxScan *scan, int i)
 		scan->visits[i].walked = true;
 		scan->visits[i].stamp = stamp;
 		scan->lists_walked++;
+		scan->rows_expected += list->rows;
 	}
 	return !walk.full;
 }
