@@ -92,17 +92,18 @@ static void
 measure_density(VxScan *scan)
 {
 	double nearest = get_float8_infinity();
+	double near;
 
 	scan->rows_total = 0;
 	scan->rows_dense = 0;
 	for (int i = 0; i < scan->list_count; i++)
 		if (!(scan->lists[i].flags & VX_DIR_ROOT))
 			nearest = Min(nearest, scan->lists[i].key);
-	scan->base_key = Max(nearest, scan->ann.meta.r2 / 2);
+	near = Max(nearest, scan->ann.meta.r2 / 2);
 	for (int i = 0; i < scan->list_count; i++)
 	{
 		scan->rows_total += scan->lists[i].rows;
-		if (scan->lists[i].key <= DENSITY_RADIUS2 * scan->base_key)
+		if (scan->lists[i].key <= DENSITY_RADIUS2 * near)
 			scan->rows_dense += scan->lists[i].rows;
 	}
 }

@@ -150,7 +150,6 @@ vx_heap_distance(VxScan *scan, uint64 tid, VxResult *result)
 	if (!table_index_fetch_tuple(heap->fetch, &at, heap->snapshot, heap->slot,
 								 &again, &dead))
 		return false;
-	scan->rows_fetched++;
 
 	caller = MemoryContextSwitchTo(scan->row_context);
 	if (heap->attno != 0)

@@ -136,7 +136,6 @@ annrescan(IndexScanDesc desc, ScanKey keys, int nkeys, ScanKey orderbys,
 	scan->next_result = scan->confirmed = 0;
 	scan->rows_expected = 0;
 	scan->cut = scan->exhausted = false;
-	scan->lists_walked = scan->entries_scored = scan->rows_fetched = 0;
 }
 
 void

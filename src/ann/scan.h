@@ -144,7 +144,6 @@ typedef struct VxScan
 	int next_list;		  /* first list the rule has not reached */
 	double rows_total;	  /* of the directory */
 	double rows_dense;	  /* in lists around the query */
-	double base_key;	  /* floor of the first list's key */
 	double rows_expected; /* of the lists walked, by the directory */
 	int64 rows_scanned;	  /* live entries of the lists walked */
 
@@ -180,11 +179,7 @@ typedef struct VxScan
 	float *low;
 	float *centroid;
 
-	/* Counters of this run. */
-	int64 lists_walked;
-	int64 entries_scored;
-	int64 rows_fetched;
-	int64 rounds;
+	int64 rounds; /* of this run */
 } VxScan;
 
 /* --- probe.c ------------------------------------------------------------------ */

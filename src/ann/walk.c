@@ -238,7 +238,6 @@ score_visit(VxScan *scan, void *arg, Page page, Page ahead)
 		top = vx_smallest_top(&scan->top);
 	}
 	scan->rows_scanned += vx_page_lead(page)->live;
-	scan->entries_scored += rows;
 }
 
 bool
@@ -259,7 +258,6 @@ vx_walk_candidates(VxScan *scan, int i)
 	{
 		scan->visits[i].walked = true;
 		scan->visits[i].stamp = stamp;
-		scan->lists_walked++;
 		scan->rows_expected += list->rows;
 	}
 	return !walk.full;

@@ -215,13 +215,6 @@ vx_page_unlock(Buffer buffer)
 	UnlockReleaseBuffer(buffer);
 }
 
-void
-vx_page_prefetch(Relation index, BlockNumber block)
-{
-	if (block_exists(index, block))
-		PrefetchBuffer(index, MAIN_FORKNUM, block);
-}
-
 BlockNumber
 vx_page_count(Relation index)
 {

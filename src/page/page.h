@@ -86,9 +86,6 @@ extern Page vx_lead_lock_pinned(Relation index, BlockNumber block,
 /* Unlocks and unpins. */
 extern void vx_page_unlock(Buffer buffer);
 
-/* Starts reading a block ahead, if the platform can. */
-extern void vx_page_prefetch(Relation index, BlockNumber block);
-
 /* Number of blocks of the main fork. */
 extern BlockNumber vx_page_count(Relation index);
 
