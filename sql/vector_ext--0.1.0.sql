@@ -517,4 +517,15 @@ CREATE FUNCTION ann_check(index regclass, heapallindexed bool DEFAULT false,
 COMMENT ON FUNCTION ann_check(regclass, bool) IS
 	'verifies the invariants of an ann index and, on request, every row of its table';
 
+CREATE FUNCTION ann_last_scan(
+	OUT index regclass, OUT lists int, OUT probed int,
+	OUT entries bigint, OUT refined bigint, OUT candidates bigint,
+	OUT fetched bigint, OUT detoasted bigint, OUT returned bigint,
+	OUT rounds bigint, OUT stop text,
+	OUT buffers_hit bigint, OUT buffers_read bigint)
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION ann_last_scan() IS
+	'the work of the ann index scan that ended last in this session';
+
 -- end of inspection of ann indexes

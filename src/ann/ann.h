@@ -235,6 +235,39 @@ extern void annendscan(IndexScanDesc scan);
  */
 extern void vx_ann_scan_set_bound(IndexScanDesc scan, int64 rows);
 
+/* --- last_scan.c --------------------------------------------------------------- */
+
+/* Why a scan stopped visiting lists. */
+typedef enum VxScanStop
+{
+	VX_STOP_NONE,	   /* it visited none: no row was asked for, or no query */
+	VX_STOP_BUDGET,	   /* the rule of vector_ext.recall was content */
+	VX_STOP_PROBES,	   /* vector_ext.probes lists were visited */
+	VX_STOP_EXHAUSTED, /* every list was visited */
+	VX_STOP_DRAINED,   /* a large share was wanted: everything was sorted */
+} VxScanStop;
+
+/* The work of one scan, from rescan to rescan or end. */
+typedef struct VxScanWork
+{
+	Oid index; /* InvalidOid: no scan yet */
+	VxScanStop stop;
+	int lists;			/* of the directory */
+	int probed;			/* lists visited */
+	int64 rounds;		/* see "Scan" in README.md */
+	int64 entries;		/* live entries of the pages visited */
+	int64 refined;		/* of these, looked at beyond the first plane */
+	int64 candidates;	/* whose bound made a look at the row worth while */
+	int64 fetched;		/* heap rows looked up */
+	int64 detoasted;	/* of these, with a vector out of line or compressed */
+	int64 returned;		/* rows handed to the executor */
+	int64 buffers_hit;	/* pages of index, table and TOAST found in memory */
+	int64 buffers_read; /* and read */
+} VxScanWork;
+
+/* The work of the scan that ended last in this process. */
+extern const VxScanWork *vx_ann_last_scan(void);
+
 /* --- plan/cost.c ---------------------------------------------------------------- */
 
 extern void anncostestimate(PlannerInfo *root, IndexPath *path,

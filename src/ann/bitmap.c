@@ -20,11 +20,15 @@ anngetbitmap(IndexScanDesc desc, TIDBitmap *bitmap)
 	MemoryContext caller = MemoryContextSwitchTo(scan->run_context);
 	int64 rows;
 
+	vx_last_scan_buffers(scan, -1);
+	scan->phase = VX_SCAN_DONE;
 	pgstat_count_index_scan(scan->ann.index);
 	vx_compat_count_search(desc);
 	vx_ann_refresh(&scan->ann);
 	vx_probe_order(scan);
 	rows = vx_drain_bitmap(scan, bitmap);
+	scan->work.returned = rows;
+	vx_last_scan_buffers(scan, 1);
 	MemoryContextSwitchTo(caller);
 	return rows;
 }

@@ -92,6 +92,7 @@ walk_special(VxScan *scan, TidWalk *walk, uint32 list_id)
 static void
 walk_ordinary(VxScan *scan, TidWalk *walk)
 {
+	scan->work.stop = VX_STOP_DRAINED;
 	walk->layout = &scan->ann.lead;
 	for (int i = 0; i < scan->next_list; i++)
 		scan->visits[i].walked = false;
@@ -133,6 +134,7 @@ vx_drain_bitmap(VxScan *scan, TIDBitmap *bitmap)
 	TidWalk walk = {.bitmap = bitmap};
 
 	walk_lists(scan, &walk, VX_DRAIN_ORDINARY | VX_DRAIN_ZERO | VX_DRAIN_NULL);
+	scan->work.entries += walk.total;
 	return walk.total;
 }
 
@@ -145,6 +147,7 @@ sort_tids(VxScan *scan, int which)
 	walk.sort = tuplesort_begin_datum(INT8OID, Int8LessOperator, InvalidOid,
 									  false, work_mem, NULL, TUPLESORT_NONE);
 	walk_lists(scan, &walk, which);
+	scan->work.entries += walk.total;
 	tuplesort_performsort(walk.sort);
 	return walk.sort;
 }

@@ -147,6 +147,7 @@ vx_heap_distance(VxScan *scan, uint64 tid, VxResult *result)
 	vx_tid_from_number(tid, &at);
 	check_pointer(scan, &at);
 	/* at is ours: a HOT chain's walk rewrites it. */
+	scan->work.fetched++;
 	if (!table_index_fetch_tuple(heap->fetch, &at, heap->snapshot, heap->slot,
 								 &again, &dead))
 		return false;
@@ -158,6 +159,9 @@ vx_heap_distance(VxScan *scan, uint64 tid, VxResult *result)
 		value = expression_value(heap, &isnull);
 	if (!isnull)
 	{
+		if (VARATT_IS_EXTERNAL(DatumGetPointer(value)) ||
+			VARATT_IS_COMPRESSED(DatumGetPointer(value)))
+			scan->work.detoasted++;
 		value = PointerGetDatum(PG_DETOAST_DATUM(value));
 		if (type->dims(value) != scan->ann.dims)
 			isnull = true;
@@ -244,6 +248,7 @@ fetch_batch(VxScan *scan, int64 most, double reach, VxSmallest *nearest)
 
 		tids[count++] = vx_tid_number(&candidate.tid);
 	}
+	scan->work.candidates += count;
 	qsort(tids, count, sizeof(uint64), compare_numbers);
 	for (int64 i = 0; i < count; i++)
 	{

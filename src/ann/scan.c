@@ -79,6 +79,7 @@ vx_ann_scan_set_bound(IndexScanDesc desc, int64 rows)
 static void
 end_run(VxScan *scan)
 {
+	vx_last_scan_keep(scan);
 	if (scan->heap != NULL)
 		vx_heap_close(scan->heap);
 	scan->heap = NULL;
@@ -136,6 +137,8 @@ annrescan(IndexScanDesc desc, ScanKey keys, int nkeys, ScanKey orderbys,
 	scan->next_result = scan->confirmed = 0;
 	scan->rows_expected = 0;
 	scan->cut = scan->exhausted = false;
+	scan->candidates.count = 0;
+	memset(&scan->work, 0, sizeof(VxScanWork));
 }
 
 void
@@ -229,7 +232,9 @@ begin_round(VxScan *scan)
 	vx_smallest_init(&scan->top, scan->wanted - scan->returned);
 	if (scan->cut)
 	{
+		scan->work.candidates += scan->candidates.count;
 		scan->candidates.count = 0;
+		scan->work.entries += scan->rows_scanned;
 		scan->rows_scanned = 0;
 		scan->rows_expected = 0;
 		scan->cut = false;
@@ -378,11 +383,14 @@ anngettuple(IndexScanDesc desc, ScanDirection direction)
 	bool found;
 
 	Assert(ScanDirectionIsForward(direction));
+	vx_last_scan_buffers(scan, -1);
 	found = next_row(scan, &result, &isnull);
+	vx_last_scan_buffers(scan, 1);
 	MemoryContextSwitchTo(caller);
 	if (!found)
 		return false;
 
+	scan->work.returned++;
 	vx_tid_from_number(result.tid, &desc->xs_heaptid);
 	desc->xs_recheck = false;
 	desc->xs_recheckorderby = false;

@@ -7,6 +7,7 @@
  *	candidates.c	bounded sets: candidates by lower bound, handled rows
  *	rerank.c		exact distances from the heap
  *	drain.c			everything that is left, through sorts
+ *	last_scan.c		what the scan that ended last has done
  *	scan.c			the callbacks and the order of the steps
  *
  * The protocol is in src/ann/README.md, "Scan".
@@ -180,6 +181,7 @@ typedef struct VxScan
 	float *centroid;
 
 	int64 rounds; /* of this run */
+	VxScanWork work;
 } VxScan;
 
 /* --- probe.c ------------------------------------------------------------------ */
@@ -250,6 +252,14 @@ extern void vx_rerank(VxScan *scan);
 
 /* Appends a result. */
 extern void vx_result_add(VxScan *scan, const VxResult *result);
+
+/* --- last_scan.c ------------------------------------------------------------------ */
+
+/* Keeps the work of a run that ends, if it has begun. */
+extern void vx_last_scan_keep(const VxScan *scan);
+
+/* Counts the pages between a call with sign -1 and one with 1. */
+extern void vx_last_scan_buffers(VxScan *scan, int sign);
 
 /* --- drain.c ------------------------------------------------------------------------ */
 
