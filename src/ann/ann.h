@@ -180,6 +180,20 @@ typedef struct VxDirList
 extern int vx_dir_read(const VxAnnIndex *ann, const VxQuery *query,
 					   VxDirList **lists);
 
+/* The codes and factors of the entries of a directory, in its order. */
+typedef struct VxDirCodes
+{
+	uint8 *codes;
+	float *f;
+	float *n;
+	uint16 *sn;
+	uint16 *en;
+} VxDirCodes;
+
+/* The same without a query, and with what is needed to score by one later. */
+extern int vx_dir_read_codes(const VxAnnIndex *ann, VxDirList **lists,
+							 VxDirCodes *codes);
+
 /* Encodes centroid c as the directory keeps it. */
 extern void vx_dir_entry_init(const VxAnnIndex *ann, VxDirEntry *entry,
 							  const float *centroid, float *scratch);

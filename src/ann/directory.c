@@ -125,8 +125,45 @@ read_page(const VxAnnIndex *ann, BlockNumber block, DirBatch *batch,
 	return next;
 }
 
-int
-vx_dir_read(const VxAnnIndex *ann, const VxQuery *query, VxDirList **lists)
+/* Allocates, or makes larger, room for so many items of a size. */
+static void *
+resize(void *old, Size item_bytes, int capacity)
+{
+	Size bytes = item_bytes * (Size) capacity;
+
+	return old == NULL ? MemoryContextAllocHuge(CurrentMemoryContext, bytes)
+					   : repalloc_huge(old, bytes);
+}
+
+static void
+resize_codes(VxDirCodes *codes, const VxAnnIndex *ann, int capacity)
+{
+	codes->codes = resize(codes->codes, vx_code_bytes(ann->dims, 4), capacity);
+	capacity += VX_SCORE_ALIGN;
+	codes->f = resize(codes->f, sizeof(float), capacity);
+	codes->n = resize(codes->n, sizeof(float), capacity);
+	codes->sn = resize(codes->sn, sizeof(uint16), capacity);
+	codes->en = resize(codes->en, sizeof(uint16), capacity);
+}
+
+/* Puts a page's codes behind those of the pages before it. */
+static void
+keep_codes(VxDirCodes *codes, const VxAnnIndex *ann, const DirBatch *batch,
+		   int at)
+{
+	Size bytes = vx_code_bytes(ann->dims, 4);
+
+	memcpy(codes->codes + at * bytes, batch->codes, batch->count * bytes);
+	memcpy(codes->f + at, batch->f, batch->count * sizeof(float));
+	memcpy(codes->n + at, batch->n, batch->count * sizeof(float));
+	memcpy(codes->sn + at, batch->sn, batch->count * sizeof(uint16));
+	memcpy(codes->en + at, batch->en, batch->count * sizeof(uint16));
+}
+
+/* query and codes may be NULL. */
+static int
+read_directory(const VxAnnIndex *ann, const VxQuery *query, VxDirList **lists,
+			   VxDirCodes *codes)
 {
 	BlockNumber block = ann->meta.dir_head;
 	BlockNumber pages = 0;
@@ -148,21 +185,33 @@ vx_dir_read(const VxAnnIndex *ann, const VxQuery *query, VxDirList **lists)
 			vx_corrupt(ann->index, block, "directory chain does not end");
 		if (count + batch.capacity > capacity)
 		{
-			Size bytes;
-
 			capacity =
 				Max(capacity * 2, (int) ann->meta.list_count) + batch.capacity;
-			bytes = sizeof(VxDirList) * (Size) capacity;
-			*lists = *lists == NULL
-						 ? MemoryContextAllocHuge(CurrentMemoryContext, bytes)
-						 : repalloc_huge(*lists, bytes);
+			*lists = resize(*lists, sizeof(VxDirList), capacity);
+			if (codes != NULL)
+				resize_codes(codes, ann, capacity);
 		}
 		block = read_page(ann, block, &batch, *lists, &count, &near);
 		if (query != NULL)
 			batch_score(&batch, ann, query, &terms, *lists + count);
+		if (codes != NULL)
+			keep_codes(codes, ann, &batch, count);
 		count += batch.count;
 	}
 	return count;
+}
+
+int
+vx_dir_read(const VxAnnIndex *ann, const VxQuery *query, VxDirList **lists)
+{
+	return read_directory(ann, query, lists, NULL);
+}
+
+int
+vx_dir_read_codes(const VxAnnIndex *ann, VxDirList **lists, VxDirCodes *codes)
+{
+	memset(codes, 0, sizeof(*codes));
+	return read_directory(ann, NULL, lists, codes);
 }
 
 void

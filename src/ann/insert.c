@@ -1,6 +1,6 @@
 /*
  * insert.c
- *		Inserting one row: choosing its list, its page and its slot.
+ *		Inserting one row: its page and its slot; choose.c has its list.
  *
  * The steps are numbered as in src/ann/README.md, "Insert".  An insert holds the
  * lock of one lead while it changes it, and never waits for a head while it does:
@@ -12,12 +12,13 @@
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
-#include "ann/ann.h"
+#include "ann/choose.h"
 
 /* What one statement's inserts share, in IndexInfo's ii_AmCache. */
 typedef struct InsertCache
 {
 	VxAnnIndex ann;
+	VxChooser *chooser;
 	MemoryContext row_context;
 } InsertCache;
 
@@ -45,79 +46,14 @@ typedef enum Outcome
 	NEXT_PAGE, /* this page is full: try the one returned */
 } Outcome;
 
-/* --- choosing the list ------------------------------------------------------------ */
-
-/* Step 2: the nearest open list; the root when there is no other. */
-static const VxDirList *
-nearest_list(const VxAnnIndex *ann, const float *x)
-{
-	VxQuery query;
-	VxDirList *lists;
-	const VxDirList *best = NULL;
-	double best_distance = 0;
-	int count;
-
-	/* One list needs no query to be chosen. */
-	if (ann->meta.list_count > 1)
-		vx_query_init(&query, &ann->coarse, x, ann->centre,
-					  palloc(VX_QUERY8_BYTES(ann->dims)),
-					  palloc(sizeof(float) * ann->dims));
-	count = vx_dir_read(ann, ann->meta.list_count > 1 ? &query : NULL, &lists);
-	for (int i = 0; i < count; i++)
-	{
-		const VxDirList *list = &lists[i];
-		double distance = list->key;
-
-		if (list->flags & VX_DIR_CLOSING)
-			continue;
-		/* Rows belong to the nearest centroid by L2, whatever the metric. */
-		if (ann->type->metric == VX_METRIC_IP)
-			distance = list->norm2 + 2 * distance;
-		if (best != NULL && (list->flags & VX_DIR_ROOT))
-			continue;
-		if (best == NULL || (best->flags & VX_DIR_ROOT) ||
-			distance < best_distance)
-		{
-			best = list;
-			best_distance = distance;
-		}
-	}
-	return best;
-}
-
-/*
- * The list's centroid in the two forms that encoding needs.  The root's is the
- * centre, whose rotated difference from itself is zero.  False: the list is gone.
- */
-static bool
-read_centroid(const VxAnnIndex *ann, const VxDirList *list, VxListRef *ref)
-{
-	float *centroid;
-	float *rotated = palloc0(sizeof(float) * ann->dims);
-
-	ref->centroid = ann->centre;
-	ref->rotated = rotated;
-	if (!(list->flags & VX_DIR_ROOT))
-	{
-		centroid = palloc(sizeof(float) * ann->dims);
-		if (!vx_cent_read(ann->index, &ann->meta, list->cent_block,
-						  list->cent_slot, list->list_id, centroid))
-			return false;
-		ref->centroid = centroid;
-	}
-	else if (ann->type->metric != VX_METRIC_IP)
-		return true;
-	vx_list_rotate(&ann->quantizer, ref->centroid, ann->centre, rotated);
-	return true;
-}
-
 /* Step 3: the exact centroid, and the code.  False: the list is gone. */
 static bool
-encode_row(const VxAnnIndex *ann, const VxDirList *list, Row *row)
+encode_row(const VxAnnIndex *ann, VxChooser *chooser, const VxDirList *list,
+		   Row *row)
 {
 	VxListRef ref;
 
-	if (!read_centroid(ann, list, &ref))
+	if (!vx_choose_centroid(chooser, ann, list, &ref))
 		return false;
 	row->code = palloc(ann->lead.code_bytes);
 	vx_encode(&ann->quantizer, &ref, row->x, row->code, &row->factors,
@@ -359,7 +295,7 @@ place_row(VxAnnIndex *ann, const Target *target, const Row *row)
 
 /* One attempt, from META on. */
 static Outcome
-insert_once(VxAnnIndex *ann, VxValueKind kind, Row *row)
+insert_once(VxAnnIndex *ann, VxChooser *chooser, VxValueKind kind, Row *row)
 {
 	Target target;
 	const VxDirList *list;
@@ -375,8 +311,8 @@ insert_once(VxAnnIndex *ann, VxValueKind kind, Row *row)
 	}
 	if (!ann->born)
 		vx_ann_give_birth(ann, row->x);
-	list = nearest_list(ann, row->x);
-	if (list == NULL || !encode_row(ann, list, row))
+	list = vx_choose_list(chooser, ann, row->x);
+	if (list == NULL || !encode_row(ann, chooser, list, row))
 		return AGAIN;
 	target.list_id = list->list_id;
 	target.head = list->head;
@@ -395,6 +331,7 @@ open_cache(Relation index, IndexInfo *index_info)
 	caller = MemoryContextSwitchTo(index_info->ii_Context);
 	cache = palloc0(sizeof(InsertCache));
 	vx_ann_open(&cache->ann, index);
+	cache->chooser = vx_chooser_create(index_info->ii_Context);
 	cache->row_context = AllocSetContextCreate(
 		index_info->ii_Context, "ann insert", ALLOCSET_DEFAULT_SIZES);
 	index_info->ii_AmCache = cache;
@@ -417,8 +354,10 @@ anninsert(Relation index, Datum *values, bool *isnull, ItemPointer heap_tid,
 	ann->index = index;
 	kind = vx_ann_value(ann->type, ann->dims, values[0], isnull[0], x);
 	row.x = x;
-	for (int attempt = 0; insert_once(ann, kind, &row) != PLACED; attempt++)
+	for (int attempt = 0;
+		 insert_once(ann, cache->chooser, kind, &row) != PLACED; attempt++)
 	{
+		vx_chooser_forget(cache->chooser);
 		/* Each retry needs a change of the lists in between. */
 		if (attempt > 1000)
 			vx_corrupt(index, VX_META_BLOCK, "no list takes a row");
