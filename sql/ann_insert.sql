@@ -189,5 +189,43 @@ SELECT count(*) FILTER (WHERE id <> at) AS out_of_place FROM (
 	SELECT id, row_number() OVER () AS at FROM (
 		SELECT id FROM same ORDER BY v <-> '[1,1,1,1,1,1]' LIMIT 2000) a) a;
 
+-- The list of a row does not depend on what its statement keeps: row by row a
+-- statement, all in one, with memory for some centroids only, or for none.
+CREATE TABLE source AS SELECT id, vec(id, 600)::vector(600) AS v
+FROM generate_series(1, 700) id;
+CREATE FUNCTION chosen(class text, lists int) RETURNS TABLE(way text, same bool)
+LANGUAGE plpgsql AS $$
+DECLARE
+	r record;
+BEGIN
+	FOREACH way IN ARRAY ARRAY['single', 'one statement', '64kB'] LOOP
+		CREATE TABLE target AS SELECT * FROM source WHERE id <= 300;
+		EXECUTE format('CREATE INDEX target_v ON target USING ann (v %s)
+			WITH (lists = %s, seed = 3)', class, lists);
+		IF way = 'single' THEN
+			FOR r IN SELECT * FROM source WHERE id > 300 ORDER BY id LOOP
+				EXECUTE 'INSERT INTO target VALUES ($1, $2)' USING r.id, r.v;
+			END LOOP;
+			CREATE TEMP TABLE expected_lists AS
+			SELECT list_id, l.rows FROM ann_lists('target_v') l;
+		ELSE
+			IF way = '64kB' THEN SET LOCAL work_mem = '64kB'; END IF;
+			INSERT INTO target SELECT * FROM source WHERE id > 300 ORDER BY id;
+			RESET work_mem;
+		END IF;
+		PERFORM ann_check('target_v', true);
+		SELECT count(*) >= lists AND sum(l.rows) = 700
+			AND bool_and(l.rows = e.rows) INTO same
+		FROM ann_lists('target_v') l FULL JOIN expected_lists e USING (list_id);
+		RETURN NEXT;
+		DROP TABLE target;
+	END LOOP;
+	DROP TABLE expected_lists;
+END
+$$;
+SELECT * FROM chosen('vector_l2_ops', 30);
+SELECT * FROM chosen('vector_ip_ops', 30);
+SELECT * FROM chosen('vector_cosine_ops', 200);
+
 SET client_min_messages = warning;
 DROP SCHEMA ann_insert CASCADE;
