@@ -21,7 +21,7 @@ ANN_OBJS = src/ann/options.o src/ann/support.o src/ann/validate.o \
 	src/ann/sample.o src/ann/train.o src/ann/balance.o src/ann/rowsort.o \
 	src/ann/build.o src/ann/write.o src/ann/insert.o src/ann/choose.o src/ann/birth.o \
 	src/ann/directory.o src/ann/probe.o \
-	src/ann/walk.o src/ann/candidates.o src/ann/rerank.o src/ann/drain.o \
+	src/ann/walk.o src/ann/ahead.o src/ann/candidates.o src/ann/rerank.o src/ann/drain.o \
 	src/ann/scan.o src/ann/bitmap.o src/ann/last_scan.o src/ann/vacuum.o \
 	src/ann/cleanup.o src/ann/sweep.o
 PLAN_OBJS = src/plan/cost.o src/plan/limit.o

@@ -22,6 +22,7 @@ anngetbitmap(IndexScanDesc desc, TIDBitmap *bitmap)
 
 	vx_last_scan_buffers(scan, -1);
 	scan->phase = VX_SCAN_DONE;
+	vx_ahead_start(scan);
 	pgstat_count_index_scan(scan->ann.index);
 	vx_compat_count_search(desc);
 	vx_ann_refresh(&scan->ann);

@@ -168,6 +168,7 @@ read_directory(const VxAnnIndex *ann, const VxQuery *query, VxDirList **lists,
 	BlockNumber block = ann->meta.dir_head;
 	BlockNumber pages = 0;
 	BlockNumber pages_max = vx_page_count(ann->index);
+	int64 reads = vx_page_reads();
 	int capacity = 0;
 	int count = 0;
 	Buffer near = InvalidBuffer;
@@ -192,6 +193,9 @@ read_directory(const VxAnnIndex *ann, const VxQuery *query, VxDirList **lists,
 				resize_codes(codes, ann, capacity);
 		}
 		block = read_page(ann, block, &batch, *lists, &count, &near);
+		if (pages == 1 && vx_page_reads() != reads)
+			vx_page_prefetch(ann->index, ann->meta.dir_head + 1,
+							 ann->meta.dir_run - 1, pages_max);
 		if (query != NULL)
 			batch_score(&batch, ann, query, &terms, *lists + count);
 		if (codes != NULL)

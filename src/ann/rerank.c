@@ -240,6 +240,7 @@ fetch_batch(VxScan *scan, int64 most, double reach, VxSmallest *nearest)
 {
 	uint64 *tids = palloc_extended(sizeof(uint64) * most, MCXT_ALLOC_HUGE);
 	int64 count = 0;
+	int64 asked = 0;
 
 	while (count < most && scan->candidates.count > 0 &&
 		   scan->candidates.items[0].low <= reach)
@@ -254,6 +255,7 @@ fetch_batch(VxScan *scan, int64 most, double reach, VxSmallest *nearest)
 	{
 		VxResult result;
 
+		asked = vx_ahead_rows(scan, tids, asked, i, count);
 		/* Rows of lists walked twice, or moved in between, come twice. */
 		if (!vx_handled_add(scan->handled, tids[i]))
 			continue;

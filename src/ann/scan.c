@@ -180,6 +180,7 @@ start(VxScan *scan)
 
 	pgstat_count_index_scan(scan->ann.index);
 	vx_compat_count_search(scan->scan);
+	vx_ahead_start(scan);
 	/* The copy of META that the first validation compares with. */
 	vx_ann_refresh(&scan->ann);
 	if (scan->ordered)

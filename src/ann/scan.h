@@ -6,6 +6,7 @@
  *	walk.c			reading one list's pages; validation of what was read
  *	candidates.c	bounded sets: candidates by lower bound, handled rows
  *	rerank.c		exact distances from the heap
+ *	ahead.c			asking for pages that are not in memory before their turn
  *	drain.c			everything that is left, through sorts
  *	last_scan.c		what the scan that ended last has done
  *	scan.c			the callbacks and the order of the steps
@@ -182,6 +183,10 @@ typedef struct VxScan
 
 	int64 rounds; /* of this run */
 	VxScanWork work;
+
+	/* See ahead.c. */
+	int64 reads;	/* of this process when the run began */
+	int asked_list; /* lists before this one need not be asked for */
 } VxScan;
 
 /* --- probe.c ------------------------------------------------------------------ */
@@ -197,6 +202,28 @@ extern void vx_probe_order(VxScan *scan);
 
 /* Is this round over before lists[next_list] is walked? */
 extern bool vx_probe_stop(const VxScan *scan);
+
+/* --- ahead.c -------------------------------------------------------------------- */
+
+/* Called before the first page of a run is read. */
+extern void vx_ahead_start(VxScan *scan);
+
+/* Did this run have to read a page? */
+static inline bool
+vx_ahead_cold(const VxScan *scan)
+{
+	return vx_page_reads() != scan->reads;
+}
+
+/* Before lists[i] is walked: asks for its pages and those of some after it. */
+extern void vx_ahead_lists(VxScan *scan, int i);
+
+/*
+ * Before the row tids[i] is fetched, of count in heap order: asks for pages of
+ * rows after it.  Rows before asked were asked for; returns the new asked.
+ */
+extern int64 vx_ahead_rows(VxScan *scan, const uint64 *tids, int64 asked,
+						   int64 i, int64 count);
 
 /* --- walk.c --------------------------------------------------------------------- */
 

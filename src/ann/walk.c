@@ -248,6 +248,7 @@ vx_walk_candidates(VxScan *scan, int i)
 	uint64 stamp;
 	uint32 owner = (list->flags & VX_DIR_ROOT) ? VX_LIST_CENTRE : list->list_id;
 
+	vx_ahead_lists(scan, i);
 	if (!vx_cent_read(scan->ann.index, &scan->ann.meta, list->cent_block,
 					  list->cent_slot, owner, scan->centroid))
 		return true; /* the list is gone: validation will tell */

@@ -204,6 +204,17 @@ vx_page_lock_near(Relation index, BlockNumber block, VxLockMode mode,
 }
 
 void
+vx_page_prefetch(Relation index, BlockNumber block, BlockNumber count,
+				 BlockNumber blocks)
+{
+	for (; count > 0 && block < blocks; block++, count--)
+	{
+		CHECK_FOR_INTERRUPTS();
+		PrefetchBuffer(index, MAIN_FORKNUM, block);
+	}
+}
+
+void
 vx_page_unpin(Buffer buffer)
 {
 	ReleaseBuffer(buffer);

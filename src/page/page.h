@@ -11,6 +11,7 @@
 
 #include "postgres.h"
 
+#include "executor/instrument.h"
 #include "storage/bufmgr.h"
 #include "utils/rel.h"
 
@@ -82,6 +83,20 @@ extern void vx_page_unpin(Buffer buffer);
 /* vx_lead_lock for a block pinned before; the pin is given up with NULL. */
 extern Page vx_lead_lock_pinned(Relation index, BlockNumber block,
 								VxLockMode mode, uint32 list_id, Buffer buffer);
+
+/*
+ * Asks for up to count blocks from block on, as far as they lie before blocks,
+ * the length of the file, and are not in memory.
+ */
+extern void vx_page_prefetch(Relation index, BlockNumber block,
+							 BlockNumber count, BlockNumber blocks);
+
+/* Pages that this process had to read so far, of any relation. */
+static inline int64
+vx_page_reads(void)
+{
+	return pgBufferUsage.shared_blks_read + pgBufferUsage.local_blks_read;
+}
 
 /* Unlocks and unpins. */
 extern void vx_page_unlock(Buffer buffer);
