@@ -517,6 +517,13 @@ CREATE FUNCTION ann_check(index regclass, heapallindexed bool DEFAULT false,
 COMMENT ON FUNCTION ann_check(regclass, bool) IS
 	'verifies the invariants of an ann index and, on request, every row of its table';
 
+CREATE FUNCTION ann_prewarm(index regclass, what text DEFAULT 'all')
+	RETURNS bigint
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION ann_prewarm(regclass, text) IS
+	'reads the directory or all pages of an ann index into shared buffers; how many';
+
 CREATE FUNCTION ann_last_scan(
 	OUT index regclass, OUT lists int, OUT probed int,
 	OUT entries bigint, OUT refined bigint, OUT candidates bigint,
