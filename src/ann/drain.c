@@ -118,6 +118,8 @@ walk_lists(VxScan *scan, TidWalk *walk, int which)
 {
 	int slots = Max(scan->ann.lead.slots, scan->ann.special.slots);
 
+	if (which & VX_DRAIN_ORDINARY)
+		vx_walk_ring(scan);
 	walk->tids = palloc(sizeof(ItemPointerData) * slots);
 	if (which & VX_DRAIN_ORDINARY)
 		walk_ordinary(scan, walk);

@@ -87,6 +87,7 @@ end_run(VxScan *scan)
 	scan->lists = NULL;
 	scan->visits = NULL;
 	scan->results = NULL;
+	scan->ring = NULL;
 	MemoryContextReset(scan->run_context);
 }
 
@@ -188,6 +189,8 @@ start(VxScan *scan)
 	vx_probe_order(scan);
 	if (!scan->ordered || scan->query_null || scan->query_nan)
 		return;
+	if (scan->recall >= 1 || only_flat(scan))
+		vx_walk_ring(scan);
 	scan->eps = bound_width(scan);
 	scan->handled = vx_handled_create();
 	scan->handled_limit = Max(1024, (int64) (memory / 2) / row_bytes);

@@ -172,6 +172,8 @@ typedef struct VxScan
 	uint64 sorted_last;
 	bool sorted_any;
 
+	BufferAccessStrategy ring; /* for the pages of lists; NULL = default */
+
 	/* Heap access, see rerank.c. */
 	struct VxHeap *heap;
 
@@ -244,6 +246,12 @@ typedef bool (*VxLeadPrepare)(VxScan *scan, void *arg);
 extern bool vx_walk_list(VxScan *scan, uint32 list_id, BlockNumber head,
 						 const VxLeadLayout *layout, VxLeadPrepare prepare,
 						 VxLeadVisit visit, void *arg, uint64 *stamp);
+
+/*
+ * Takes a ring for the pages of lists, all of which will be read, when they are
+ * so many that they would push out what others keep in shared_buffers.
+ */
+extern void vx_walk_ring(VxScan *scan);
 
 /* Adds the candidates of lists[i].  False: the candidates' limit is hit. */
 extern bool vx_walk_candidates(VxScan *scan, int i);

@@ -73,7 +73,7 @@ walk_page(VxScan *scan, uint32 list_id, BlockNumber head,
 	if (block + 1 < chain->run_end)
 	{
 		guess = block + 1;
-		next_buffer = vx_page_pin(index, guess, buffer);
+		next_buffer = vx_page_pin(index, guess, buffer, scan->ring);
 	}
 	page = vx_lead_lock_pinned(index, block, VX_SHARE, list_id, buffer);
 	if (page == NULL)
@@ -109,6 +109,15 @@ walk_page(VxScan *scan, uint32 list_id, BlockNumber head,
 	return WALK_DONE;
 }
 
+void
+vx_walk_ring(VxScan *scan)
+{
+	Relation index = scan->ann.index;
+
+	if (scan->ring == NULL)
+		scan->ring = vx_page_ring(index, vx_page_count(index));
+}
+
 static WalkEnd
 walk_once(VxScan *scan, uint32 list_id, BlockNumber head,
 		  const VxLeadLayout *layout, VxLeadPrepare prepare, VxLeadVisit visit,
@@ -132,7 +141,8 @@ walk_once(VxScan *scan, uint32 list_id, BlockNumber head,
 			return WALK_STOPPED;
 		}
 		if (!BufferIsValid(chain.ahead))
-			chain.ahead = vx_page_pin(index, chain.block, chain.near);
+			chain.ahead =
+				vx_page_pin(index, chain.block, chain.near, scan->ring);
 		end = walk_page(scan, list_id, head, layout, visit, arg, &chain);
 		if (end != WALK_DONE)
 			return end;

@@ -175,7 +175,8 @@ vx_lead_lock_pinned(Relation index, BlockNumber block, VxLockMode mode,
 }
 
 Buffer
-vx_page_pin(Relation index, BlockNumber block, Buffer near)
+vx_page_pin(Relation index, BlockNumber block, Buffer near,
+			BufferAccessStrategy strategy)
 {
 	if (!block_exists(index, block))
 		vx_corrupt(index, block, "block is beyond the end of the file");
@@ -186,7 +187,16 @@ vx_page_pin(Relation index, BlockNumber block, Buffer near)
 		pgstat_count_buffer_hit(index);
 		return near + 1;
 	}
-	return ReadBuffer(index, block);
+	return ReadBufferExtended(index, MAIN_FORKNUM, block, RBM_NORMAL, strategy);
+}
+
+/* From the size on from which core's sequential scans use one. */
+BufferAccessStrategy
+vx_page_ring(Relation index, BlockNumber blocks)
+{
+	if (RelationUsesLocalBuffers(index) || blocks <= (BlockNumber) NBuffers / 4)
+		return NULL;
+	return GetAccessStrategy(BAS_BULKREAD);
 }
 
 Page
@@ -195,7 +205,7 @@ vx_page_lock_near(Relation index, BlockNumber block, VxLockMode mode,
 {
 	Page page;
 
-	*buffer = vx_page_pin(index, block, near);
+	*buffer = vx_page_pin(index, block, near, NULL);
 	LockBuffer(*buffer, mode);
 	page = BufferGetPage(*buffer);
 	check_page(index, block, page);

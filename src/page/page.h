@@ -75,9 +75,17 @@ extern Page vx_lead_lock(Relation index, BlockNumber block, VxLockMode mode,
 /*
  * Pins a block without locking it, so that its bytes can be asked for before
  * its turn.  near: a buffer whose neighbour the block probably lies in, as
- * blocks written one after another do; saves the look-up.
+ * blocks written one after another do; saves the look-up.  strategy: the ring
+ * that a page takes its buffer from when it is not in memory; NULL = default.
  */
-extern Buffer vx_page_pin(Relation index, BlockNumber block, Buffer near);
+extern Buffer vx_page_pin(Relation index, BlockNumber block, Buffer near,
+						  BufferAccessStrategy strategy);
+
+/*
+ * The ring of a reader that goes through so many blocks of the index: they must
+ * not push out what others use.  NULL when they are few beside shared_buffers.
+ */
+extern BufferAccessStrategy vx_page_ring(Relation index, BlockNumber blocks);
 extern void vx_page_unpin(Buffer buffer);
 
 /* vx_lead_lock for a block pinned before; the pin is given up with NULL. */
