@@ -64,13 +64,23 @@ vx_ahead_rows(VxScan *scan, const uint64 *tids, int64 asked, int64 i,
 			  int64 count)
 {
 	Relation heap = scan->scan->heapRelation;
+	BlockNumber blocks;
 	int64 end;
 
 	if (!vx_ahead_cold(scan))
 		return asked;
 	end = Min(i + 1 + io_depth(heap), count);
-	for (asked = Max(asked, i + 1); asked < end; asked++)
-		if (tids[asked] >> 16 != tids[asked - 1] >> 16)
-			PrefetchBuffer(heap, MAIN_FORKNUM, tids[asked] >> 16);
+	asked = Max(asked, i + 1);
+	if (asked >= end)
+		return asked;
+	blocks = RelationGetNumberOfBlocks(heap);
+	for (; asked < end; asked++)
+	{
+		uint64 block = tids[asked] >> 16;
+
+		/* A damaged pointer is found when its row is fetched. */
+		if (block != tids[asked - 1] >> 16 && block < blocks)
+			PrefetchBuffer(heap, MAIN_FORKNUM, block);
+	}
 	return asked;
 }
