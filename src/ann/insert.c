@@ -71,7 +71,10 @@ put_row(VxAnnIndex *ann, const Target *target, Buffer buffer, int slot,
 	const VxLeadLayout *layout = target->layout;
 	VxRecord *record = vx_record_begin(ann->index);
 	Page page = vx_record_page(record, buffer, false);
+	Size used = vx_lead_used(layout, slot + 1);
 
+	if (((PageHeader) page)->pd_lower < used)
+		vx_page_set_used(page, used);
 	if (layout->code_bytes > 0)
 	{
 		vx_plane(page, layout->f, float)[slot] = row->factors.f;
@@ -135,6 +138,7 @@ link_page(VxAnnIndex *ann, const Target *target, Buffer fresh,
 
 	vx_init_lead(page, target->list_id, target->layout->slots,
 				 target->layout->code_bytes == 0 ? VX_LEAD_SPECIAL : 0);
+	vx_page_set_used(page, vx_lead_used(target->layout, 0));
 	head = vx_page_lead(vx_record_page(record, head_buffer, false));
 	tail = head_buffer == tail_buffer
 			   ? head

@@ -72,6 +72,7 @@ check_bitmaps(VxCheck *check, Page page, BlockNumber block,
 	int words = (layout->slots + 63) / 64;
 	int tail = layout->slots % 64;
 	int ones = 0;
+	int end = 0; /* of the live slots */
 
 	for (int w = 0; w < words; w++)
 	{
@@ -87,7 +88,13 @@ check_bitmaps(VxCheck *check, Page page, BlockNumber block,
 			vx_corrupt(check->index, block,
 					   "invariant I6: killed slot that is not live");
 		ones += pg_popcount64(live[w]);
+		if (live[w] != 0)
+			end = w * 64 + pg_leftmost_one_pos64(live[w]) + 1;
 	}
+	if (((PageHeader) page)->pd_lower < vx_lead_used(layout, end))
+		vx_corrupt(check->index, block,
+				   "invariant I6: slot %d is not within the %d bytes used",
+				   end - 1, ((PageHeader) page)->pd_lower);
 	if (ones != lead->live)
 		vx_corrupt(check->index, block,
 				   "invariant I6: lead counts %d live slots, %d bits are set",

@@ -281,6 +281,18 @@ extern int vx_special_slots(void);
 /* Offsets for a lead of slots slots; code_bytes 0 means a special lead. */
 extern void vx_lead_layout(int slots, int code_bytes, VxLeadLayout *layout);
 
+/*
+ * pd_lower of a lead whose slots before end have held rows.  The last plane is
+ * the longest by far, so a page that fills has little to compare and to log.
+ */
+static inline Size
+vx_lead_used(const VxLeadLayout *layout, int end)
+{
+	if (layout->code_bytes > 0)
+		return layout->codes + (Size) layout->code_bytes * end;
+	return layout->tids + sizeof(ItemPointerData) * end;
+}
+
 /* Directory entry bytes for dims, and how many fit a page. */
 extern Size vx_dir_entry_bytes(int dims);
 extern int vx_dir_entries_per_page(int dims);

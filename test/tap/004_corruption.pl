@@ -130,6 +130,7 @@ damage('LEAD slots', sub { put16(lead(), 32, 3) });
 damage('LEAD slots 60000', sub { put16(lead(), 32, 60000) });
 damage('LEAD live', sub { put16(lead(), 34, 0) });
 damage('LEAD live 60000', sub { put16(lead(), 34, 60000) });
+damage('LEAD used', sub { put16(lead(), 12, 100) });
 damage('LEAD flags', sub { put16(lead(), 36, 0x4001) });
 damage('LEAD not head', sub { put16(lead(), 36, 0) });
 damage('LEAD insert_block of another list', sub { put32(lead(), 56, (heads())[-1]) });
