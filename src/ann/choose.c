@@ -14,6 +14,7 @@
 #include "postgres.h"
 
 #include "miscadmin.h"
+#include "utils/float.h"
 #include "utils/memutils.h"
 
 #include "ann/choose.h"
@@ -33,6 +34,7 @@ struct VxChooser
 	int count;
 	VxDirList *lists;
 	VxDirCodes codes;
+	float *offsets; /* see nearest_kept; infinite for a list that is closed */
 	/* Centroids, each where its list's id says; owner VX_LIST_NONE: none. */
 	int slots;
 	uint32 *owners;
@@ -120,6 +122,10 @@ nearest_kept(const VxChooser *chooser, const VxAnnIndex *ann, const float *x)
 	Size code_bytes = vx_code_bytes(ann->dims, 4);
 	VxQuery query;
 	VxListQuery terms;
+	/* Rows belong to the nearest centroid by L2, see consider. */
+	double factor = ann->type->metric == VX_METRIC_IP ? 2 : 1;
+	double least = get_float8_infinity();
+	int nearest = -1;
 	Best best = {0};
 	int32 dots[BLOCK];
 	float est[BLOCK];
@@ -142,8 +148,21 @@ nearest_kept(const VxChooser *chooser, const VxAnnIndex *ann, const float *x)
 		vx_score(&query, &ann->coarse, &terms, codes->codes + from * code_bytes,
 				 &factors, count, NULL, dots, est, low);
 		for (int i = 0; i < count; i++)
-			consider(&best, ann, &chooser->lists[from + i], est[i]);
+		{
+			double distance = chooser->offsets[from + i] + factor * est[i];
+
+			if (distance < least)
+			{
+				least = distance;
+				nearest = from + i;
+			}
+		}
 	}
+	if (nearest >= 0)
+		return &chooser->lists[nearest];
+	/* The root, or distances that are infinite: whatever is open. */
+	for (int i = 0; i < chooser->count; i++)
+		consider(&best, ann, &chooser->lists[i], 0);
 	return best.list;
 }
 
@@ -161,6 +180,24 @@ static Size
 kept_bytes_max(void)
 {
 	return Min((Size) work_mem * 1024, KEPT_BYTES_MAX);
+}
+
+/* What a list's estimate is added to, to compare lists by distance alone. */
+static void
+set_offsets(VxChooser *chooser, const VxAnnIndex *ann)
+{
+	chooser->offsets = MemoryContextAllocHuge(
+		CurrentMemoryContext, sizeof(float) * Max(chooser->count, 1));
+	for (int i = 0; i < chooser->count; i++)
+	{
+		const VxDirList *list = &chooser->lists[i];
+
+		if (list->flags & (VX_DIR_CLOSING | VX_DIR_ROOT))
+			chooser->offsets[i] = get_float4_infinity();
+		else
+			chooser->offsets[i] =
+				ann->type->metric == VX_METRIC_IP ? list->norm2 : 0;
+	}
 }
 
 /* As many centroids as memory is left for: all, or those used of late. */
@@ -194,6 +231,7 @@ keep_directory(VxChooser *chooser, const VxAnnIndex *ann)
 		return false;
 	caller = MemoryContextSwitchTo(chooser->context);
 	chooser->count = vx_dir_read_codes(ann, &chooser->lists, &chooser->codes);
+	set_offsets(chooser, ann);
 	make_room_for_centroids(chooser, ann);
 	MemoryContextSwitchTo(caller);
 	chooser->epoch = ann->meta.dir_epoch;
