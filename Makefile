@@ -19,6 +19,7 @@ PAGE_OBJS = src/page/access.o src/page/record.o src/page/alloc.o \
 	src/page/build.o src/page/capacity.o
 ANN_OBJS = src/ann/options.o src/ann/support.o src/ann/validate.o \
 	src/ann/sample.o src/ann/train.o src/ann/balance.o src/ann/rowsort.o \
+	src/ann/truth.o src/ann/calibrate.o \
 	src/ann/build.o src/ann/write.o src/ann/insert.o src/ann/choose.o src/ann/birth.o \
 	src/ann/directory.o src/ann/probe.o \
 	src/ann/walk.o src/ann/ahead.o src/ann/candidates.o src/ann/rerank.o src/ann/drain.o \
@@ -28,7 +29,7 @@ PLAN_OBJS = src/plan/cost.o src/plan/limit.o
 INSPECT_OBJS = src/inspect/info.o src/inspect/lists.o src/inspect/check.o \
 	src/inspect/check_page.o src/inspect/check_directory.o \
 	src/inspect/check_list.o src/inspect/check_tids.o src/inspect/check_heap.o \
-	src/inspect/last_scan.o src/inspect/prewarm.o
+	src/inspect/recall.o src/inspect/last_scan.o src/inspect/prewarm.o
 ROOT_OBJS = src/module.o src/handlers.o
 OBJS = $(KERNEL_OBJS) $(QUANT_OBJS) $(TYPE_OBJS) $(PAGE_OBJS) $(ANN_OBJS) \
 	$(PLAN_OBJS) $(INSPECT_OBJS) $(ROOT_OBJS)

@@ -535,4 +535,14 @@ CREATE FUNCTION ann_last_scan(
 COMMENT ON FUNCTION ann_last_scan() IS
 	'the work of the ann index scan that ended last in this session';
 
+CREATE FUNCTION ann_recall(index regclass, k int DEFAULT 10,
+	sample int DEFAULT 200,
+	OUT queries int, OUT neighbours int, OUT recall float8, OUT target float8,
+	OUT probed float8, OUT entries float8, OUT share float8,
+	OUT milliseconds float8)
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
+
+COMMENT ON FUNCTION ann_recall(regclass, int, int) IS
+	'the recall of an ann index at the current settings, with rows of its table as queries';
+
 -- end of inspection of ann indexes

@@ -118,6 +118,17 @@ vx_compat_beginscan(IndexScanState *node, Snapshot snapshot)
 #endif
 }
 
+/* Begins an ordered index scan outside of the executor. */
+static inline IndexScanDesc
+vx_compat_beginscan_ordered(Relation heap, Relation index, Snapshot snapshot)
+{
+#if PG_VERSION_NUM >= 180000
+	return index_beginscan(heap, index, snapshot, NULL, 0, 1);
+#else
+	return index_beginscan(heap, index, snapshot, 0, 1);
+#endif
+}
+
 /* One more search of the index, for EXPLAIN. */
 static inline void
 vx_compat_count_search(IndexScanDesc scan)

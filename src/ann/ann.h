@@ -27,6 +27,7 @@
 #define VX_PROGRESS_SAMPLE 2
 #define VX_PROGRESS_KMEANS 3
 #define VX_PROGRESS_ASSIGN 4
+#define VX_PROGRESS_CALIBRATE 6
 #define VX_PROGRESS_WRITE 5
 
 /* Below this many rows lists = -1 builds a flat index. */
@@ -36,6 +37,9 @@
 #define VX_EPS_DEFAULT 1.9f
 #define VX_EPS_FLAT 2.5f
 #define VX_EPS_EXACT 4.0f
+
+/* Of META's table, before filters are calibrated. */
+#define VX_LAMBDA_DEFAULT 1.05f
 
 /*
  * What an operator class tells about its type and metric.  One constant struct
@@ -151,6 +155,12 @@ vx_lead_check_slots(Relation index, BlockNumber block, Page page,
 		vx_corrupt(index, block, "lead has %d slots, not %d",
 				   vx_page_lead(page)->slots, layout->slots);
 }
+
+/* --- probe.c ---------------------------------------------------------------- */
+
+/* What META's table is for: target recalls, and numbers of rows. */
+extern double vx_calibration_target(int t);
+extern int vx_calibration_k(int k);
 
 /* --- directory.c ------------------------------------------------------------ */
 

@@ -42,6 +42,8 @@ annbuildphasename(int64 phase)
 			return "clustering";
 		case VX_PROGRESS_ASSIGN:
 			return "assigning rows to lists";
+		case VX_PROGRESS_CALIBRATE:
+			return "calibrating";
 		case VX_PROGRESS_WRITE:
 			return "writing lists";
 		default:
@@ -167,7 +169,7 @@ assigner_begin(Assigner *assigner, VxBuild *build)
 	int code_bytes = build->ann.lead.code_bytes;
 	int rows = choose_block_rows(build);
 	Size used = vx_build_vector_bytes(build) * (2 * build->lists + rows) +
-				sizeof(float) * rows * build->lists;
+				sizeof(float) * rows * build->lists + vx_calibrate_bytes(build);
 
 	memset(assigner, 0, sizeof(Assigner));
 	assigner->build = build;
@@ -225,6 +227,8 @@ flush_block(Assigner *assigner)
 		vx_assign(assigner->x, assigner->filled, build->ann.dims,
 				  build->centroids, assigner->norm2, build->lists,
 				  assigner->products, assigner->nearest, NULL);
+	vx_calibrate_feed(build, assigner->x, assigner->tids, assigner->nearest,
+					  assigner->filled);
 	for (int i = 0; i < assigner->filled; i++)
 		encode_row(assigner, i);
 	assigner->filled = 0;
@@ -336,6 +340,7 @@ build_index(VxBuild *build)
 	heap_rows = assign_rows(build);
 	vx_build_write(build, MAIN_FORKNUM);
 	vx_rowsort_end(&build->rows);
+	vx_calibrate_finish(build);
 	return heap_rows;
 }
 

@@ -15,6 +15,8 @@
 
 #include "ann/ann.h"
 
+typedef struct VxCalibrator VxCalibrator; /* calibrate.c */
+
 /* What the rows assigned to one list add up to. */
 typedef struct VxBuildList
 {
@@ -65,6 +67,7 @@ typedef struct VxBuild
 	VxBuildList null_list;
 	VxBuildList zero_list;
 	VxRowSort rows;
+	VxCalibrator *calibrator; /* NULL: the defaults stay */
 } VxBuild;
 
 static inline Size
@@ -114,6 +117,19 @@ extern void vx_build_train(VxBuild *build);
  */
 extern void vx_build_balance(VxBuild *build, const VxSample *sample, int lists,
 							 Size memory);
+
+/* --- calibrate.c -------------------------------------------------------------- */
+
+/* Takes queries out of the sample, when there is something to calibrate. */
+extern void vx_calibrate_begin(VxBuild *build, const VxSample *sample);
+/* Bytes it holds. */
+extern Size vx_calibrate_bytes(const VxBuild *build);
+/* A block of rows (at most vx_assign_block) that was assigned to lists. */
+extern void vx_calibrate_feed(VxBuild *build, const float *x,
+							  const ItemPointerData *tids, const int32 *lists,
+							  int rows);
+/* Runs the queries over the index just written; changes META's table. */
+extern void vx_calibrate_finish(VxBuild *build);
 
 /* --- rowsort.c ---------------------------------------------------------------- */
 

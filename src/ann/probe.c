@@ -22,9 +22,9 @@
 /* So few rows are scanned in any case: choosing among them costs as much. */
 #define SCANNED_MIN 1000
 
-static const double targets[VX_CALIBRATION_TARGETS] = {0.80, 0.90, 0.95, 0.98,
-													   0.99};
-static const double ks[VX_CALIBRATION_KS] = {1, 10, 100};
+static const double targets[VX_CALIBRATION_TARGETS] = {0.80, 0.90, 0.95,
+													   0.98, 0.99, 0.999};
+static const double ks[VX_CALIBRATION_KS] = {1, 10, VX_CALIBRATION_K_MAX};
 
 /* --- order ------------------------------------------------------------------ */
 
@@ -303,30 +303,51 @@ coarse_lists(const VxScan *scan)
 	return sqrt(Max(1, usual / Max(scan->list_count, 1)));
 }
 
+double
+vx_probe_pressure(const VxScan *scan, double top, int64 wanted)
+{
+	double scanned = scan->rows_scanned;
+	double scale = coarse_lists(scan) * growth(scan);
+	double ratio;
+
+	if (scanned < wanted)
+		return 0;
+	if (scan->ann.type->metric == VX_METRIC_IP)
+		return scanned / (scale * scan->rows_total);
+	/* While fewer than the wanted were found, top is infinite: go on. */
+	if (isinf(top))
+		return 0;
+	ratio = scan->lists[scan->next_list].key / Max(top, 1e-30);
+	return scanned * ratio * ratio /
+		   (scale * sqrt(scan->rows_total * scan->rows_dense));
+}
+
 bool
 vx_probe_stop(const VxScan *scan)
 {
-	const VxDirList *list;
 	double scanned = scan->rows_scanned;
-	double ratio;
-	double parameter;
 
 	if (scan->next_list >= scan->list_count)
 		return true;
-	list = &scan->lists[scan->next_list];
-	if ((list->flags & VX_DIR_ROOT) || scanned < scan->wanted)
+	if ((scan->lists[scan->next_list].flags & VX_DIR_ROOT) ||
+		scanned < scan->wanted)
 		return false;
 	if (scan->probes > 0)
 		return scan->next_list >= (int64) scan->probes * scan->rounds;
 	if (scan->recall >= 1 || scanned < SCANNED_MIN)
 		return false;
-	parameter = rule_parameter(scan) * coarse_lists(scan) * growth(scan);
-	if (scan->ann.type->metric == VX_METRIC_IP)
-		return scanned > parameter * scan->rows_total;
-	/* While fewer than the wanted were found, top is infinite: go on. */
-	if (isinf(vx_smallest_top(&scan->top)))
-		return false;
-	ratio = list->key / Max(vx_smallest_top(&scan->top), 1e-30);
-	return scanned * ratio * ratio >
-		   parameter * sqrt(scan->rows_total * scan->rows_dense);
+	return vx_probe_pressure(scan, vx_smallest_top(&scan->top), scan->wanted) >
+		   rule_parameter(scan);
+}
+
+double
+vx_calibration_target(int t)
+{
+	return targets[t];
+}
+
+int
+vx_calibration_k(int k)
+{
+	return (int) ks[k];
 }

@@ -202,6 +202,13 @@ extern void vx_probe_prepare(VxScan *scan);
  */
 extern void vx_probe_order(VxScan *scan);
 
+/*
+ * How much more than needed was scanned when a scan that wants so many rows, of
+ * which top is the last one's key, stops before lists[next_list]: the rule stops
+ * above its parameter.  0 where it must go on.
+ */
+extern double vx_probe_pressure(const VxScan *scan, double top, int64 wanted);
+
 /* Is this round over before lists[next_list] is walked? */
 extern bool vx_probe_stop(const VxScan *scan);
 
@@ -252,6 +259,17 @@ extern bool vx_walk_list(VxScan *scan, uint32 list_id, BlockNumber head,
  * so many that they would push out what others keep in shared_buffers.
  */
 extern void vx_walk_ring(VxScan *scan);
+
+/*
+ * Scores the entries of a lead into scan->est and scan->low; returns how many
+ * slots were scored, live or not.
+ */
+extern int vx_score_page(VxScan *scan, const VxListQuery *terms, Page page,
+						 Page ahead);
+
+/* Reads the list's centroid and prepares its terms.  False: the list is gone. */
+extern bool vx_walk_start(VxScan *scan, const VxDirList *list,
+						  VxListQuery *terms);
 
 /* Adds the candidates of lists[i].  False: the candidates' limit is hit. */
 extern bool vx_walk_candidates(VxScan *scan, int i);

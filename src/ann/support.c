@@ -113,10 +113,10 @@ vx_ann_value(const VxAnnType *type, int dims, Datum value, bool isnull,
 static void
 default_calibration(VxMeta *meta)
 {
-	static const float kappa[VX_CALIBRATION_TARGETS] = {0.1f, 0.2f, 0.4f, 0.9f,
-														1.9f};
+	static const float kappa[VX_CALIBRATION_TARGETS] = {0.1f, 0.2f, 0.4f,
+														0.9f, 1.9f, 6.0f};
 	static const float share[VX_CALIBRATION_TARGETS] = {0.07f, 0.12f, 0.20f,
-														0.35f, 0.50f};
+														0.35f, 0.50f, 0.85f};
 	bool by_share = meta->metric == VX_METRIC_IP;
 
 	for (int t = 0; t < VX_CALIBRATION_TARGETS; t++)
@@ -125,7 +125,7 @@ default_calibration(VxMeta *meta)
 			VxCalibration *entry = &meta->table[t][k];
 
 			entry->kappa = by_share ? 0 : kappa[t];
-			entry->lambda = 1.05f;
+			entry->lambda = VX_LAMBDA_DEFAULT;
 			entry->share = by_share ? share[t] : 0;
 		}
 }

@@ -214,7 +214,10 @@ vx_build_train(VxBuild *build)
 	if (sample.rows > 0)
 		mean(&sample, build->ann.dims, build->ann.centre);
 	if (lists > 1)
+	{
 		cluster(build, &sample, lists);
+		vx_calibrate_begin(build, &sample);
+	}
 	pfree(sample.x);
 	/* One list is the flat index, whose centroid is the centre. */
 	if (lists == 1 || build->lists == 1)

@@ -202,6 +202,24 @@ used_slots(const uint64 *live, int slots)
 	return 0;
 }
 
+int
+vx_score_page(VxScan *scan, const VxListQuery *terms, Page page, Page ahead)
+{
+	const VxLeadLayout *layout = &scan->ann.lead;
+	int rows = used_slots(vx_plane(page, layout->live, uint64), layout->slots);
+	VxFactors factors = {
+		vx_plane(page, layout->f, float), vx_plane(page, layout->n, float),
+		vx_plane(page, layout->sn, uint16), vx_plane(page, layout->en, uint16)};
+
+	for (int at = 0; ahead != NULL && at < layout->codes; at += 64)
+		__builtin_prefetch((char *) ahead + at);
+	vx_score(&scan->query, &scan->ann.quantizer, terms,
+			 vx_plane(page, layout->codes, uint8), &factors, rows,
+			 ahead == NULL ? NULL : vx_plane(ahead, layout->codes, uint8),
+			 scan->dots, scan->est, scan->low);
+	return rows;
+}
+
 /*
  * Scores the entries of a page; those that may be among the wanted become
  * candidates.  top holds upper bounds, so its top is one for the wanted-th
@@ -214,18 +232,9 @@ score_visit(VxScan *scan, void *arg, Page page, Page ahead)
 	const VxLeadLayout *layout = &scan->ann.lead;
 	const uint64 *live = vx_plane(page, layout->live, uint64);
 	const ItemPointerData *tids = vx_plane(page, layout->tids, ItemPointerData);
-	int rows = used_slots(live, layout->slots);
+	int rows = vx_score_page(scan, &walk->terms, page, ahead);
 	double top = vx_smallest_top(&scan->top);
-	VxFactors factors = {
-		vx_plane(page, layout->f, float), vx_plane(page, layout->n, float),
-		vx_plane(page, layout->sn, uint16), vx_plane(page, layout->en, uint16)};
 
-	for (int at = 0; ahead != NULL && at < layout->codes; at += 64)
-		__builtin_prefetch((char *) ahead + at);
-	vx_score(&scan->query, &scan->ann.quantizer, &walk->terms,
-			 vx_plane(page, layout->codes, uint8), &factors, rows,
-			 ahead == NULL ? NULL : vx_plane(ahead, layout->codes, uint8),
-			 scan->dots, scan->est, scan->low);
 	for (int i = 0; i < rows; i++)
 	{
 		VxCandidate *candidate;
@@ -251,19 +260,28 @@ score_visit(VxScan *scan, void *arg, Page page, Page ahead)
 }
 
 bool
+vx_walk_start(VxScan *scan, const VxDirList *list, VxListQuery *terms)
+{
+	uint32 owner = (list->flags & VX_DIR_ROOT) ? VX_LIST_CENTRE : list->list_id;
+
+	if (!vx_cent_read(scan->ann.index, &scan->ann.meta, list->cent_block,
+					  list->cent_slot, owner, scan->centroid))
+		return false;
+	vx_query_list(&scan->query, &scan->ann.quantizer, scan->centroid,
+				  scan->ann.centre, scan->eps, terms);
+	return true;
+}
+
+bool
 vx_walk_candidates(VxScan *scan, int i)
 {
 	VxDirList *list = &scan->lists[i];
 	ScoreWalk walk = {0};
 	uint64 stamp;
-	uint32 owner = (list->flags & VX_DIR_ROOT) ? VX_LIST_CENTRE : list->list_id;
 
 	vx_ahead_lists(scan, i);
-	if (!vx_cent_read(scan->ann.index, &scan->ann.meta, list->cent_block,
-					  list->cent_slot, owner, scan->centroid))
+	if (!vx_walk_start(scan, list, &walk.terms))
 		return true; /* the list is gone: validation will tell */
-	vx_query_list(&scan->query, &scan->ann.quantizer, scan->centroid,
-				  scan->ann.centre, scan->eps, &walk.terms);
 	if (vx_walk_list(scan, list->list_id, list->head, &scan->ann.lead,
 					 score_prepare, score_visit, &walk, &stamp))
 	{

@@ -28,35 +28,6 @@
 
 PG_FUNCTION_INFO_V1(ann_check);
 
-static void
-check_owner(Oid index_id)
-{
-	/* Of something that is not a relation, index_open complains. */
-	if (get_rel_name(index_id) != NULL &&
-		!vx_compat_is_relation_owner(index_id, GetUserId()))
-		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_INDEX,
-					   get_rel_name(index_id));
-}
-
-/* The snapshot that all rows of the heap pass must be visible to. */
-static Snapshot
-take_snapshot(Relation index)
-{
-	Snapshot snapshot = RegisterSnapshot(GetTransactionSnapshot());
-	HeapTuple tuple = index->rd_indextuple;
-
-	/* Rows that the index left out may still be visible to an old snapshot. */
-	if (IsolationUsesXactSnapshot() && index->rd_index->indcheckxmin &&
-		!TransactionIdPrecedes(HeapTupleHeaderGetXmin(tuple->t_data),
-							   snapshot->xmin))
-		ereport(ERROR,
-				(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
-				 errmsg("index \"%s\" cannot be checked in this transaction",
-						RelationGetRelationName(index)),
-				 errhint("Use READ COMMITTED or a new transaction.")));
-	return snapshot;
-}
-
 /* What holds between pages, and of each page on the way. */
 static void
 check_structure(VxCheck *check)
@@ -112,7 +83,7 @@ check_as_owner(VxCheck *check, Relation heap, bool heapallindexed)
 						   security | SECURITY_RESTRICTED_OPERATION);
 	vx_compat_restrict_search_path();
 	if (heapallindexed)
-		snapshot = take_snapshot(check->index);
+		snapshot = vx_inspect_snapshot(check->index);
 	check_index(check, heap, snapshot);
 	if (snapshot != InvalidSnapshot)
 		UnregisterSnapshot(snapshot);
@@ -150,7 +121,7 @@ ann_check(PG_FUNCTION_ARGS)
 	if (recovery && heapallindexed)
 		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 						errmsg("cannot check heap rows during recovery")));
-	check_owner(index_id);
+	vx_inspect_check_owner(index_id);
 	/* The table before the index, as everybody does. */
 	heap_id = IndexGetRelation(index_id, true);
 	if (OidIsValid(heap_id))

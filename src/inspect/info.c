@@ -11,11 +11,18 @@
 #include "access/htup_details.h"
 #include "access/xlog.h"
 #include "catalog/pg_class.h"
+#include "access/transam.h"
+#include "access/xact.h"
 #include "fmgr.h"
 #include "funcapi.h"
+#include "miscadmin.h"
 #include "storage/lmgr.h"
+#include "utils/acl.h"
 #include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/snapmgr.h"
 
+#include "compat.h"
 #include "inspect/inspect.h"
 
 PG_FUNCTION_INFO_V1(ann_info);
@@ -51,6 +58,34 @@ vx_inspect_open(Oid index_id, LOCKMODE lock)
 				 errmsg("cannot read unlogged index \"%s\" during recovery",
 						name)));
 	return index;
+}
+
+void
+vx_inspect_check_owner(Oid index_id)
+{
+	/* Of something that is not a relation, index_open complains. */
+	if (get_rel_name(index_id) != NULL &&
+		!vx_compat_is_relation_owner(index_id, GetUserId()))
+		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_INDEX,
+					   get_rel_name(index_id));
+}
+
+Snapshot
+vx_inspect_snapshot(Relation index)
+{
+	Snapshot snapshot = RegisterSnapshot(GetTransactionSnapshot());
+	HeapTuple tuple = index->rd_indextuple;
+
+	/* Rows that the index left out may still be visible to an old snapshot. */
+	if (IsolationUsesXactSnapshot() && index->rd_index->indcheckxmin &&
+		!TransactionIdPrecedes(HeapTupleHeaderGetXmin(tuple->t_data),
+							   snapshot->xmin))
+		ereport(ERROR, (errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+						errmsg("index \"%s\" cannot be compared with its table "
+							   "in this transaction",
+							   RelationGetRelationName(index)),
+						errhint("Use READ COMMITTED or a new transaction.")));
+	return snapshot;
 }
 
 static const char *

@@ -5,6 +5,8 @@
 #ifndef VX_INSPECT_INSPECT_H
 #define VX_INSPECT_INSPECT_H
 
+#include "utils/snapshot.h"
+
 #include "ann/ann.h"
 
 /*
@@ -12,6 +14,15 @@
  * the access method ann, 0A000 or 55000 when its pages cannot be read now.
  */
 extern Relation vx_inspect_open(Oid index_id, LOCKMODE lock);
+
+/* ERROR 42501 unless the current user owns the index. */
+extern void vx_inspect_check_owner(Oid index_id);
+
+/*
+ * A registered snapshot for a pass over the table.  ERROR 40001 when rows that
+ * it sees may have been left out of the index.
+ */
+extern Snapshot vx_inspect_snapshot(Relation index);
 
 /* A list as counted now. */
 typedef struct VxListCount

@@ -72,14 +72,15 @@ typedef enum VxLayout
 	VX_LAYOUT_PLANES = 2, /* P: sign and rest planes on code pages */
 } VxLayout;
 
-#define VX_CALIBRATION_TARGETS 5 /* 0.80 0.90 0.95 0.98 0.99 */
+#define VX_CALIBRATION_TARGETS 6 /* 0.80 0.90 0.95 0.98 0.99 0.999 */
 #define VX_CALIBRATION_KS 3		 /* 1 10 100 */
+#define VX_CALIBRATION_K_MAX 100
 
 typedef struct VxCalibration
 {
-	float kappa;
-	float lambda;
-	float share;
+	float kappa;  /* L2, cosine: parameter of the rule; IP: 0 */
+	float lambda; /* for filters */
+	float share;  /* of the rows scanned; 0 not known.  IP: the parameter */
 } VxCalibration;
 
 typedef struct VxMeta
@@ -141,12 +142,12 @@ StaticAssertDecl(VX_META_OFFSET(null_head) == 144, "META null_head");
 StaticAssertDecl(VX_META_OFFSET(centre_slot) == 156, "META centre_slot");
 StaticAssertDecl(VX_META_OFFSET(t0) == 164, "META t0");
 StaticAssertDecl(VX_META_OFFSET(table) == 176, "META table");
-StaticAssertDecl(VX_META_OFFSET(kinds) == 356, "META kinds");
-StaticAssertDecl(VX_META_OFFSET(classes) == 388, "META classes");
-StaticAssertDecl(VX_META_OFFSET(hash_version) == 420, "META hash_version");
-StaticAssertDecl(VX_META_OFFSET(lists_option) == 432, "META lists_option");
-StaticAssertDecl(VX_META_OFFSET(rows) == 440, "META rows");
-StaticAssertDecl(sizeof(VxMeta) == 432, "META size");
+StaticAssertDecl(VX_META_OFFSET(kinds) == 392, "META kinds");
+StaticAssertDecl(VX_META_OFFSET(classes) == 424, "META classes");
+StaticAssertDecl(VX_META_OFFSET(hash_version) == 456, "META hash_version");
+StaticAssertDecl(VX_META_OFFSET(lists_option) == 468, "META lists_option");
+StaticAssertDecl(VX_META_OFFSET(rows) == 472, "META rows");
+StaticAssertDecl(sizeof(VxMeta) == 464, "META size");
 
 /* --- DIR ----------------------------------------------------------------- */
 

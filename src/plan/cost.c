@@ -30,6 +30,22 @@
 /* Share of the rows that is scanned at recall 0.95 with 502 lists. */
 #define SHARE_AT_95 0.10
 
+/* The share measured when the index was built, by recall; 0 if it was not. */
+static double
+calibrated_share(const VxMeta *meta)
+{
+	const int k = 1; /* 10 rows */
+	double share = 0;
+
+	for (int t = 0; t < VX_CALIBRATION_TARGETS; t++)
+	{
+		share = meta->table[t][k].share;
+		if (vx_calibration_target(t) >= vx_recall)
+			break;
+	}
+	return share;
+}
+
 /* Share of the entries that the probing rule will visit. */
 static double
 visited_share(const VxMeta *meta)
@@ -43,6 +59,9 @@ visited_share(const VxMeta *meta)
 		return Min(1, vx_probes / lists);
 	if (vx_recall >= 1)
 		return 1;
+	share = calibrated_share(meta);
+	if (share > 0)
+		return Min(1, share);
 	/* Work grows about with the inverse square root of what may be missed. */
 	share = SHARE_AT_95 * sqrt(0.05 / (1 - vx_recall)) * sqrt(502 / lists);
 	return Min(1, share);

@@ -1,0 +1,402 @@
+/*
+ * calibrate.c
+ *		What the probing rule needs for a recall, measured on the index itself.
+ *
+ * Some rows of the training sample are queries.  Their true nearest rows come
+ * from the pass that assigns rows to lists.  Once the index is written each query
+ * visits its lists as a scan would, and for every parameter of a grid it is noted
+ * when the rule would have stopped, and how many of the true rows had been
+ * visited by then (docs/quantiser.md, "Calibration").
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "commands/progress.h"
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "utils/memutils.h"
+
+#include "ann/build.h"
+#include "ann/scan.h"
+#include "ann/truth.h"
+
+/* Queries: their recall has a standard deviation of about .003 together. */
+#define QUERIES 400
+#define QUERIES_MIN 50
+
+/* The part of the memory that queries and their nearest rows may take. */
+#define MEMORY_SHARE 8
+
+/* Fewer rows than this are no basis. */
+#define ROWS_MIN 1000
+
+/* Points of the grid of parameters, at equal ratios. */
+#define GRID 120
+
+/*
+ * What is added to a target: for what a scan loses beyond the lists it did not
+ * visit (bounds that miss at eps 1.9), and the part of the misses by which
+ * queries unlike the rows fall behind when few lists are visited.
+ */
+#define MARGIN 0.001
+#define MARGIN_SHARE 0.05
+
+/*
+ * The share for inner product does not follow the query as the density does, so
+ * queries unlike the rows need more: 0.08 of the rows become 0.13.
+ */
+#define IP_SAFETY 0.8
+
+/* A query stops at once when all is found and it has read this part of the rows. */
+#define READ_SHARE 4
+
+struct VxCalibrator
+{
+	MemoryContext context;
+	float *q; /* queries * dims */
+	VxTruth truth;
+};
+
+/* What the queries together gave at each point of the grid, by k. */
+typedef struct Grid
+{
+	double parameter[GRID];
+	double recall[VX_CALIBRATION_KS][GRID];
+	double share[VX_CALIBRATION_KS][GRID];
+} Grid;
+
+/* One query on its way through the lists. */
+typedef struct Walk
+{
+	VxScan *scan;
+	VxListQuery terms;
+	VxSmallest tops[VX_CALIBRATION_KS]; /* one more: of the row itself */
+	const VxNear *truth;
+	int truth_count;
+	int found[VX_CALIBRATION_KS];	/* true rows in the lists visited */
+	int settled[VX_CALIBRATION_KS]; /* points of the grid passed */
+} Walk;
+
+/* --- during the build ----------------------------------------------------------- */
+
+static int
+query_count(const VxBuild *build, const VxSample *sample, int keep,
+			int block_rows)
+{
+	Size each =
+		vx_truth_bytes(1, keep, block_rows) + vx_build_vector_bytes(build);
+	Size most = build->memory / MEMORY_SHARE / each;
+
+	return (int) Min(Min(most, (Size) QUERIES), (Size) sample->rows);
+}
+
+void
+vx_calibrate_begin(VxBuild *build, const VxSample *sample)
+{
+	/* The row itself is its own nearest. */
+	int keep = VX_CALIBRATION_K_MAX + 1;
+	int block_rows = vx_assign_block(build->lists);
+	int queries = query_count(build, sample, keep, block_rows);
+	int dims = build->ann.dims;
+	VxCalibrator *calibrator;
+	MemoryContext caller;
+	MemoryContext context;
+
+	if (build->lists < 2 || sample->rows < ROWS_MIN || queries < QUERIES_MIN)
+		return;
+	context = AllocSetContextCreate(CurrentMemoryContext, "ann calibration",
+									ALLOCSET_DEFAULT_SIZES);
+	caller = MemoryContextSwitchTo(context);
+	calibrator = palloc0(sizeof(VxCalibrator));
+	calibrator->context = context;
+	calibrator->q =
+		MemoryContextAllocHuge(context, vx_build_vector_bytes(build) * queries);
+	/* The sample is in the order of the table: take from all of it. */
+	for (int j = 0; j < queries; j++)
+		memcpy(calibrator->q + (Size) j * dims,
+			   sample->x + (sample->rows * j / queries) * dims,
+			   vx_build_vector_bytes(build));
+	vx_truth_init(&calibrator->truth, build->ann.type->metric, dims,
+				  calibrator->q, queries, keep, block_rows);
+	MemoryContextSwitchTo(caller);
+	build->calibrator = calibrator;
+}
+
+Size
+vx_calibrate_bytes(const VxBuild *build)
+{
+	return build->calibrator == NULL
+			   ? 0
+			   : MemoryContextMemAllocated(build->calibrator->context, true);
+}
+
+void
+vx_calibrate_feed(VxBuild *build, const float *x, const ItemPointerData *tids,
+				  const int32 *lists, int rows)
+{
+	if (build->calibrator != NULL && rows > 0)
+		vx_truth_feed(&build->calibrator->truth, x, tids, lists, rows);
+}
+
+/* --- after it ----------------------------------------------------------------------- */
+
+/* What a scan has, without an executor behind it. */
+static VxScan *
+make_scan(Relation index)
+{
+	VxScan *scan = palloc0(sizeof(VxScan));
+	int slots;
+
+	scan->context = CurrentMemoryContext;
+	scan->run_context = AllocSetContextCreate(
+		CurrentMemoryContext, "ann calibration run", ALLOCSET_DEFAULT_SIZES);
+	vx_ann_open(&scan->ann, index);
+	slots = TYPEALIGN(VX_SCORE_ALIGN, scan->ann.lead.slots);
+	scan->query_x = palloc(sizeof(float) * scan->ann.dims);
+	scan->centroid = palloc(sizeof(float) * scan->ann.dims);
+	scan->dots = palloc(sizeof(int32) * slots);
+	scan->est = palloc(sizeof(float) * slots);
+	scan->low = palloc(sizeof(float) * slots);
+	scan->ordered = true;
+	scan->eps = VX_EPS_DEFAULT;
+	return scan;
+}
+
+static void
+start_query(VxScan *scan, const float *q)
+{
+	int dims = scan->ann.dims;
+
+	MemoryContextReset(scan->run_context);
+	scan->lists = NULL;
+	scan->visits = NULL;
+	scan->list_count = scan->next_list = 0;
+	scan->rows_scanned = 0;
+	scan->rows_expected = 0;
+	scan->query_ready = false;
+	memcpy(scan->query_x, q, sizeof(float) * dims);
+	scan->query_norm = sqrt(vx_kernels->inner_product(q, q, dims));
+	vx_probe_order(scan);
+}
+
+static bool
+always(VxScan *scan, void *arg)
+{
+	return true;
+}
+
+/* Upper bounds of a page's entries go into all tops. */
+static void
+tops_visit(VxScan *scan, void *arg, Page page, Page ahead)
+{
+	Walk *walk = arg;
+	const uint64 *live = vx_plane(page, scan->ann.lead.live, uint64);
+	int rows = vx_score_page(scan, &walk->terms, page, ahead);
+	double top = vx_smallest_top(&walk->tops[VX_CALIBRATION_KS - 1]);
+
+	for (int i = 0; i < rows; i++)
+	{
+		double high = 2.0 * scan->est[i] - scan->low[i];
+
+		if (high >= top || !vx_bit(live, i))
+			continue;
+		for (int k = 0; k < VX_CALIBRATION_KS; k++)
+			vx_smallest_add(&walk->tops[k], high);
+		top = vx_smallest_top(&walk->tops[VX_CALIBRATION_KS - 1]);
+	}
+	scan->rows_scanned += vx_page_lead(page)->live;
+}
+
+/* Notes what the rule's points that stop before the next list would give. */
+static void
+settle(Walk *walk, Grid *grid)
+{
+	const VxScan *scan = walk->scan;
+
+	for (int k = 0; k < VX_CALIBRATION_KS; k++)
+	{
+		int wanted = vx_calibration_k(k);
+		bool end = scan->next_list >= scan->list_count;
+		double pressure =
+			end ? 0
+				: vx_probe_pressure(scan, vx_smallest_top(&walk->tops[k]),
+									wanted);
+		double most = Max(1, Min(wanted, walk->truth_count));
+
+		for (; walk->settled[k] < GRID &&
+			   (end || pressure > grid->parameter[walk->settled[k]]);
+			 walk->settled[k]++)
+		{
+			grid->recall[k][walk->settled[k]] += walk->found[k] / most;
+			grid->share[k][walk->settled[k]] +=
+				scan->rows_scanned / Max(scan->rows_total, 1);
+		}
+	}
+}
+
+static void
+visit_list(Walk *walk)
+{
+	VxScan *scan = walk->scan;
+	const VxDirList *list = &scan->lists[scan->next_list++];
+	uint64 stamp;
+
+	if (!vx_walk_start(scan, list, &walk->terms) ||
+		!vx_walk_list(scan, list->list_id, list->head, &scan->ann.lead, always,
+					  tops_visit, walk, &stamp))
+		vx_corrupt(scan->ann.index, list->head,
+				   "list %u is not where the directory says", list->list_id);
+	scan->rows_expected += list->rows;
+	for (int i = 0; i < walk->truth_count; i++)
+	{
+		if (walk->truth[i].list + VX_LIST_FIRST != list->list_id)
+			continue;
+		for (int k = 0; k < VX_CALIBRATION_KS; k++)
+			walk->found[k] += i < vx_calibration_k(k);
+	}
+}
+
+/* Nothing further will be found, and enough was read to know the shares. */
+static bool
+finished(const Walk *walk)
+{
+	const VxScan *scan = walk->scan;
+
+	return walk->found[VX_CALIBRATION_KS - 1] == walk->truth_count &&
+		   scan->rows_scanned * READ_SHARE > scan->rows_total;
+}
+
+static void
+run_query(Walk *walk, Grid *grid)
+{
+	VxScan *scan = walk->scan;
+
+	for (int k = 0; k < VX_CALIBRATION_KS; k++)
+	{
+		walk->tops[k].count = 0;
+		walk->found[k] = walk->settled[k] = 0;
+	}
+	while (scan->next_list < scan->list_count && !finished(walk))
+	{
+		CHECK_FOR_INTERRUPTS();
+		visit_list(walk);
+		settle(walk, grid);
+	}
+	scan->next_list = scan->list_count;
+	settle(walk, grid);
+}
+
+static void
+init_grid(Grid *grid, VxMetric metric)
+{
+	double first = 1e-3;
+	double last = metric == VX_METRIC_IP ? 1.0 : 1e3;
+
+	memset(grid, 0, sizeof(Grid));
+	for (int g = 0; g < GRID; g++)
+		grid->parameter[g] = first * pow(last / first, g / (GRID - 1.0));
+}
+
+/* Where the mean recall crosses the target, between two points of the grid. */
+static VxCalibration
+cross(const Grid *grid, int k, double target, int queries, VxMetric metric)
+{
+	const double *recall = grid->recall[k];
+	double margin = Max(MARGIN, MARGIN_SHARE * (1 - target));
+	double wanted = Min(target + margin, (1 + target) / 2) * queries;
+	double at = 0;
+	double parameter;
+	double share;
+	int g = 0;
+
+	while (g < GRID - 1 && recall[g] < wanted)
+		g++;
+	if (g > 0 && recall[g] > recall[g - 1])
+		at = Min(1, Max(0, (recall[g] - wanted) / (recall[g] - recall[g - 1])));
+	parameter = grid->parameter[g] *
+				pow(grid->parameter[Max(g - 1, 0)] / grid->parameter[g], at);
+	share = (1 - at) * grid->share[k][g] + at * grid->share[k][Max(g - 1, 0)];
+	if (metric == VX_METRIC_IP)
+		return (VxCalibration){.lambda = VX_LAMBDA_DEFAULT,
+							   .share = pow(parameter, IP_SAFETY)};
+	return (VxCalibration){.kappa = parameter,
+						   .lambda = VX_LAMBDA_DEFAULT,
+						   .share = share / queries};
+}
+
+static void
+fill_table(VxMeta *meta, const Grid *grid, int queries)
+{
+	for (int t = 0; t < VX_CALIBRATION_TARGETS; t++)
+		for (int k = 0; k < VX_CALIBRATION_KS; k++)
+			meta->table[t][k] =
+				cross(grid, k, vx_calibration_target(t), queries, meta->metric);
+}
+
+/* One record: META with the table. */
+static void
+store_table(Relation index, const VxMeta *from)
+{
+	Buffer buffer;
+	VxRecord *record;
+	VxMeta *meta;
+
+	(void) vx_page_lock_kind(index, VX_META_BLOCK, VX_EXCLUSIVE, VX_PAGE_META,
+							 &buffer);
+	record = vx_record_begin(index);
+	meta = vx_page_meta(vx_record_page(record, buffer, false));
+	memcpy(meta->table, from->table, sizeof(meta->table));
+	meta->config_seq++;
+	vx_record_finish(record);
+	vx_page_unlock(buffer);
+}
+
+/*
+ * The true rows of a query: its nearest is the row it was taken from, or a
+ * duplicate of it.
+ */
+static void
+take_truth(Walk *walk, VxTruth *truth, int query)
+{
+	walk->truth = vx_truth_sorted(truth, query, &walk->truth_count);
+	if (walk->truth_count > 0)
+	{
+		walk->truth++;
+		walk->truth_count--;
+	}
+}
+
+void
+vx_calibrate_finish(VxBuild *build)
+{
+	VxCalibrator *calibrator = build->calibrator;
+	VxTruth *truth;
+	MemoryContext caller;
+	Walk walk = {0};
+	Grid *grid;
+
+	if (calibrator == NULL)
+		return;
+	truth = &calibrator->truth;
+	vx_build_stage(VX_PROGRESS_CALIBRATE, truth->queries);
+	caller = MemoryContextSwitchTo(calibrator->context);
+	grid = palloc(sizeof(Grid));
+	init_grid(grid, truth->metric);
+	walk.scan = make_scan(build->index);
+	for (int k = 0; k < VX_CALIBRATION_KS; k++)
+		vx_smallest_init(&walk.tops[k], vx_calibration_k(k) + 1);
+	for (int j = 0; j < truth->queries; j++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		take_truth(&walk, truth, j);
+		start_query(walk.scan, calibrator->q + (Size) j * truth->dims);
+		run_query(&walk, grid);
+		pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE, j + 1);
+	}
+	fill_table(&build->ann.meta, grid, truth->queries);
+	store_table(build->index, &build->ann.meta);
+	MemoryContextSwitchTo(caller);
+	MemoryContextDelete(calibrator->context);
+	build->calibrator = NULL;
+}
