@@ -27,7 +27,8 @@ sub cool
 	system_log('dd', "if=$path", 'iflag=nocache', 'count=0');
 }
 
-my $query = q{SET enable_seqscan = off; SET enable_sort = off;
+# The rows are hard to cluster: a low recall, so that some lists are left.
+my $query = q{SET enable_seqscan = off; SET enable_sort = off; SET vector_ext.recall = 0.5;
 	SELECT string_agg(id::text, ' ' ORDER BY n) FROM
 		(SELECT id, row_number() OVER () AS n FROM
 			(SELECT id FROM item ORDER BY v <-> vec(500) LIMIT 10) a) b;};
@@ -67,7 +68,7 @@ is($node->safe_psql('postgres', q{SELECT ann_prewarm('item_v')}), $pages,
 $node->safe_psql('postgres', 'SELECT pg_stat_reset()');
 $node->safe_psql('postgres', "$query SELECT pg_stat_force_next_flush(); SELECT 1;");
 is( $node->safe_psql('postgres',
-		q{SELECT idx_blks_read, idx_blks_hit > 50 FROM pg_statio_user_indexes
+		q{SELECT idx_blks_read, idx_blks_hit > 20 FROM pg_statio_user_indexes
 		  WHERE indexrelname = 'item_v'}),
 	'0|t', 'no page of the index is read after ann_prewarm');
 
