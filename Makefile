@@ -23,9 +23,9 @@ ANN_OBJS = src/ann/options.o src/ann/support.o src/ann/validate.o \
 	src/ann/build.o src/ann/write.o src/ann/insert.o src/ann/choose.o src/ann/birth.o \
 	src/ann/directory.o src/ann/probe.o \
 	src/ann/walk.o src/ann/ahead.o src/ann/candidates.o src/ann/rerank.o src/ann/drain.o \
-	src/ann/scan.o src/ann/bitmap.o src/ann/last_scan.o src/ann/vacuum.o \
+	src/ann/scan.o src/ann/parallel.o src/ann/bitmap.o src/ann/last_scan.o src/ann/vacuum.o \
 	src/ann/cleanup.o src/ann/sweep.o
-PLAN_OBJS = src/plan/cost.o src/plan/limit.o
+PLAN_OBJS = src/plan/cost.o src/plan/partial.o src/plan/limit.o
 INSPECT_OBJS = src/inspect/info.o src/inspect/lists.o src/inspect/check.o \
 	src/inspect/check_page.o src/inspect/check_directory.o \
 	src/inspect/check_list.o src/inspect/check_tids.o src/inspect/check_heap.o \

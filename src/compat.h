@@ -129,6 +129,37 @@ vx_compat_beginscan_ordered(Relation heap, Relation index, Snapshot snapshot)
 #endif
 }
 
+/* What is asked about the size of a parallel scan's shared memory. */
+#if PG_VERSION_NUM >= 180000
+#define VX_COMPAT_ESTIMATE_PARALLEL_ARGS                                       \
+	Relation index, int nkeys, int norderbys
+#elif PG_VERSION_NUM >= 170000
+#define VX_COMPAT_ESTIMATE_PARALLEL_ARGS int nkeys, int norderbys
+#else
+#define VX_COMPAT_ESTIMATE_PARALLEL_ARGS void
+#endif
+
+/* The access method's part of a parallel scan's shared memory. */
+static inline void *
+vx_compat_parallel_state(IndexScanDesc scan)
+{
+#if PG_VERSION_NUM >= 180000
+	return OffsetToPointer(scan->parallel_scan,
+						   scan->parallel_scan->ps_offset_am);
+#else
+	return OffsetToPointer(scan->parallel_scan, scan->parallel_scan->ps_offset);
+#endif
+}
+
+/* What follows the count among the arguments of ExecutorRun_hook. */
+#if PG_VERSION_NUM >= 180000
+#define VX_COMPAT_RUN_ONCE_ARG
+#define VX_COMPAT_RUN_ONCE
+#else
+#define VX_COMPAT_RUN_ONCE_ARG , bool once
+#define VX_COMPAT_RUN_ONCE , once
+#endif
+
 /* One more search of the index, for EXPLAIN. */
 static inline void
 vx_compat_count_search(IndexScanDesc scan)

@@ -33,7 +33,7 @@ ann_handler(PG_FUNCTION_ARGS)
 	am->amstorage = false;
 	am->amclusterable = false;
 	am->ampredlocks = false;
-	am->amcanparallel = false;
+	am->amcanparallel = true;
 	am->amcaninclude = false;
 	am->amusemaintenanceworkmem = true;
 	am->amparallelvacuumoptions = VACUUM_OPTION_PARALLEL_BULKDEL;
@@ -54,6 +54,9 @@ ann_handler(PG_FUNCTION_ARGS)
 	am->amgettuple = anngettuple;
 	am->amgetbitmap = anngetbitmap;
 	am->amendscan = annendscan;
+	am->amestimateparallelscan = annestimateparallelscan;
+	am->aminitparallelscan = anninitparallelscan;
+	am->amparallelrescan = annparallelrescan;
 
 	PG_RETURN_POINTER(am);
 }

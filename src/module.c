@@ -12,6 +12,7 @@
 
 #include "ann/ann.h"
 #include "kernel/kernel.h"
+#include "plan/cost.h"
 #include "plan/limit.h"
 #include "vector_ext.h"
 
@@ -63,4 +64,5 @@ _PG_init(void)
 
 	vx_ann_options_register();
 	vx_limit_hook_install();
+	vx_partial_hook_install();
 }

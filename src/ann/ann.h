@@ -15,6 +15,7 @@
 #include "nodes/execnodes.h"
 #include "nodes/pathnodes.h"
 
+#include "compat.h"
 #include "page/page.h"
 #include "quant/quant.h"
 #include "type/vector.h"
@@ -258,6 +259,19 @@ extern void annendscan(IndexScanDesc scan);
  * first fetch; 0 = not known.
  */
 extern void vx_ann_scan_set_bound(IndexScanDesc scan, int64 rows);
+
+/* --- parallel.c ---------------------------------------------------------------- */
+
+extern Size annestimateparallelscan(VX_COMPAT_ESTIMATE_PARALLEL_ARGS);
+extern void anninitparallelscan(void *target);
+extern void annparallelrescan(IndexScanDesc scan);
+
+/*
+ * The heavyweight lock SHAPE, exclusive, without waiting: no parallel scan of
+ * the index runs until it is unlocked.  False when one runs now.
+ */
+extern bool vx_shape_try_lock(Relation index);
+extern void vx_shape_unlock(Relation index);
 
 /* --- last_scan.c --------------------------------------------------------------- */
 

@@ -99,6 +99,20 @@ unlink_lead(const VxVacuum *vacuum, const VxDirList *list,
 	return empty;
 }
 
+/* The same, but beside a parallel scan, which relies on chains, the lead stays. */
+static bool
+try_unlink(const VxVacuum *vacuum, const VxDirList *list,
+		   BlockNumber prev_block, BlockNumber block, uint32 position)
+{
+	bool unlinked;
+
+	if (!vx_shape_try_lock(vacuum->index))
+		return false;
+	unlinked = unlink_lead(vacuum, list, prev_block, block, position);
+	vx_shape_unlock(vacuum->index);
+	return unlinked;
+}
+
 /*
  * Record H: inserts look from block on, which is a lead of the list and stays
  * one, since nobody else unlinks.
@@ -149,7 +163,7 @@ clean_list(const VxVacuum *vacuum, const VxDirList *list, VxBlockSet *reachable,
 		if (chain.block == chain.insert_block)
 			hint_passed = true;
 		if (live == 0 && kept != InvalidBlockNumber &&
-			unlink_lead(vacuum, list, kept, chain.block, kept_count))
+			try_unlink(vacuum, list, kept, chain.block, kept_count))
 		{
 			stats->pages_newly_deleted++;
 			stats->pages_deleted++;

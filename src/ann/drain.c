@@ -90,10 +90,42 @@ walk_special(VxScan *scan, TidWalk *walk, uint32 list_id)
 }
 
 static void
+walk_part(VxScan *scan, TidWalk *walk, const VxPart *part)
+{
+	const VxDirList *list = &scan->lists[part->list];
+	uint64 stamp;
+
+	scan->part = BlockNumberIsValid(part->first) ? part : NULL;
+	if (!vx_walk_list(scan, list->list_id, list->head, walk->layout,
+					  tids_prepare, tids_visit, walk, &stamp))
+		vx_corrupt(scan->ann.index, list->head,
+				   "list %u is not where the directory says", list->list_id);
+	scan->part = NULL;
+	flush(walk);
+}
+
+/* What this process claimed of a parallel scan, and all that is left. */
+static void
+walk_claims(VxScan *scan, TidWalk *walk)
+{
+	const VxPart *part;
+
+	for (int i = 0; i < scan->part_count; i++)
+		walk_part(scan, walk, &scan->parts[i]);
+	while ((part = vx_parallel_claim(scan, true)) != NULL)
+		walk_part(scan, walk, part);
+}
+
+static void
 walk_ordinary(VxScan *scan, TidWalk *walk)
 {
 	scan->work.stop = VX_STOP_DRAINED;
 	walk->layout = &scan->ann.lead;
+	if (scan->shared != NULL)
+	{
+		walk_claims(scan, walk);
+		return;
+	}
 	for (int i = 0; i < scan->next_list; i++)
 		scan->visits[i].walked = false;
 	do

@@ -84,6 +84,7 @@ end_run(VxScan *scan)
 		vx_heap_close(scan->heap);
 	scan->heap = NULL;
 	vx_drain_end(scan);
+	vx_parallel_leave(scan);
 	scan->lists = NULL;
 	scan->visits = NULL;
 	scan->results = NULL;
@@ -128,6 +129,8 @@ annrescan(IndexScanDesc desc, ScanKey keys, int nkeys, ScanKey orderbys,
 				desc->numberOfOrderBys * sizeof(ScanKeyData));
 
 	scan->ordered = desc->numberOfOrderBys > 0;
+	if (orderbys && scan->ordered && orderbys->sk_func.fn_extra != NULL)
+		scan->bound = *(int64 *) orderbys->sk_func.fn_extra;
 	scan->query_null = scan->query_nan = scan->query_ready = false;
 	scan->recall = vx_recall;
 	scan->probes = vx_probes;
@@ -173,7 +176,8 @@ bound_width(const VxScan *scan)
 	return VX_EPS_DEFAULT;
 }
 
-static void
+/* False: this process has no row to give, since another gives all. */
+static bool
 start(VxScan *scan)
 {
 	int64 row_bytes = VX_HANDLED_BYTES + sizeof(VxResult) + sizeof(double);
@@ -182,13 +186,17 @@ start(VxScan *scan)
 	pgstat_count_index_scan(scan->ann.index);
 	vx_compat_count_search(scan->scan);
 	vx_ahead_start(scan);
-	/* The copy of META that the first validation compares with. */
-	vx_ann_refresh(&scan->ann);
 	if (scan->ordered)
 		take_query(scan, scan->scan->orderByData);
+	if (scan->scan->parallel_scan != NULL && !vx_parallel_join(scan))
+		return false;
+	/* The copy of META that the first validation compares with. */
+	vx_ann_refresh(&scan->ann);
 	vx_probe_order(scan);
 	if (!scan->ordered || scan->query_null || scan->query_nan)
-		return;
+		return true;
+	if (scan->shared != NULL)
+		vx_parallel_open(scan);
 	if (scan->recall >= 1 || only_flat(scan))
 		vx_walk_ring(scan);
 	scan->eps = bound_width(scan);
@@ -197,12 +205,15 @@ start(VxScan *scan)
 	vx_candidates_init(&scan->candidates,
 					   (int64) (memory / 2) / sizeof(VxCandidate));
 	scan->heap = vx_heap_open(scan);
+	return true;
 }
 
 /* Walks until the rule is content and nothing read has changed since. */
 static bool
 walk_round(VxScan *scan)
 {
+	if (scan->shared != NULL)
+		return vx_parallel_round(scan);
 	do
 	{
 		for (int i = 0; i < scan->next_list; i++)
@@ -244,6 +255,8 @@ begin_round(VxScan *scan)
 		scan->cut = false;
 		for (int i = 0; i < scan->next_list; i++)
 			scan->visits[i].walked = false;
+		for (int i = 0; i < scan->part_count; i++)
+			scan->parts[i].walked = false;
 	}
 	return true;
 }
@@ -315,12 +328,28 @@ next_sorted(VxScan *scan, VxResult *result, VxScanPhase following)
 	return false;
 }
 
+/* Sorts a special list, unless another process gives its rows. */
+static bool
+special_rows(VxScan *scan, int which, VxScanPhase following)
+{
+	if (scan->sorted != NULL)
+		return true;
+	if (vx_parallel_claim_special(scan, which))
+	{
+		vx_drain_tids(scan, which);
+		return true;
+	}
+	scan->phase = following;
+	return false;
+}
+
 /* The first phase, by what the query is. */
 static void
 choose_phase(VxScan *scan)
 {
-	start(scan);
-	if (scan->ordered && !scan->query_null && !scan->query_nan)
+	if (!start(scan))
+		scan->phase = VX_SCAN_DONE;
+	else if (scan->ordered && !scan->query_null && !scan->query_nan)
 		scan->phase = VX_SCAN_TOP;
 	else if (scan->query_nan)
 	{
@@ -358,15 +387,15 @@ next_row(VxScan *scan, VxResult *result, bool *isnull)
 					return true;
 				break;
 			case VX_SCAN_ZERO:
-				if (scan->sorted == NULL)
-					vx_drain_tids(scan, VX_DRAIN_ZERO);
+				if (!special_rows(scan, VX_DRAIN_ZERO, VX_SCAN_NULL))
+					break;
 				result->distance = get_float8_nan();
 				if (next_sorted(scan, result, VX_SCAN_NULL))
 					return true;
 				break;
 			case VX_SCAN_NULL:
-				if (scan->sorted == NULL)
-					vx_drain_tids(scan, VX_DRAIN_NULL);
+				if (!special_rows(scan, VX_DRAIN_NULL, VX_SCAN_DONE))
+					break;
 				*isnull = true;
 				if (next_sorted(scan, result, VX_SCAN_DONE))
 					return true;

@@ -7,6 +7,7 @@
  *	candidates.c	bounded sets: candidates by lower bound, handled rows
  *	rerank.c		exact distances from the heap
  *	ahead.c			asking for pages that are not in memory before their turn
+ *	parallel.c		sharing the lists among processes
  *	drain.c			everything that is left, through sorts
  *	last_scan.c		what the scan that ended last has done
  *	scan.c			the callbacks and the order of the steps
@@ -106,6 +107,19 @@ typedef struct VxVisit
 	uint64 stamp; /* of the head, when the walk began */
 } VxVisit;
 
+/* What a participant of a parallel scan claimed of a list. */
+typedef struct VxPart
+{
+	int list;			 /* its index in the order of visiting */
+	BlockNumber first;	 /* from this lead; invalid: the whole list */
+	BlockNumber last;	 /* to this one */
+	BlockNumber run_end; /* of the list's consecutive leads */
+	double share;		 /* of the list's leads */
+	bool walked;
+} VxPart;
+
+typedef struct VxShared VxShared;
+
 typedef enum VxScanPhase
 {
 	VX_SCAN_START, /* nothing read yet */
@@ -182,6 +196,16 @@ typedef struct VxScan
 	float *est;
 	float *low;
 	float *centroid;
+
+	/* Of a parallel scan, see parallel.c. */
+	VxShared *shared; /* NULL: this process scans everything */
+	bool late;		  /* there is nothing left to claim */
+	VxPart *parts;	  /* claimed by this process */
+	int part_count;
+	int part_capacity;
+	const VxPart *part; /* that is being walked; NULL: whole lists are */
+	double told_scanned;
+	double told_expected;
 
 	int64 rounds; /* of this run */
 	VxScanWork work;
@@ -280,6 +304,34 @@ extern bool vx_walk_candidates(VxScan *scan, int i);
  * unmarked and the META copy is the start copy of the next round.
  */
 extern bool vx_walk_validate(VxScan *scan);
+
+/* --- parallel.c ------------------------------------------------------------------ */
+
+/*
+ * Joins a parallel scan, before META is copied.  False: another process takes
+ * everything, and this one has no row to give.  With scan->shared set
+ * afterwards, lists are walked by claims, and nothing needs to be validated.
+ */
+extern bool vx_parallel_join(VxScan *scan);
+
+/* Once the directory is in order, before the first claim. */
+extern void vx_parallel_open(VxScan *scan);
+extern void vx_parallel_leave(VxScan *scan);
+
+/*
+ * Claims the next leads, as long as the probing rule wants more, or to the end.
+ * NULL: no more.  The claim is kept in scan->parts.
+ */
+extern VxPart *vx_parallel_claim(VxScan *scan, bool everything);
+
+/* Is it for this process to give the rows of a special list? */
+extern bool vx_parallel_claim_special(VxScan *scan, int which);
+
+/*
+ * Walks what was claimed and is not walked, then claims more until the rule says
+ * enough.  False: the candidates' limit is hit.
+ */
+extern bool vx_parallel_round(VxScan *scan);
 
 /* --- rerank.c --------------------------------------------------------------------- */
 

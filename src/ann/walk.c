@@ -84,7 +84,7 @@ walk_page(VxScan *scan, uint32 list_id, BlockNumber head,
 	}
 	vx_lead_check_slots(index, block, page, layout);
 	lead = vx_page_lead(page);
-	if (block == head)
+	if (block == head && scan->part == NULL)
 		read_head(scan, list_id, head, lead, chain);
 	if (lead->live > 0)
 		visit(scan, arg, page,
@@ -128,6 +128,11 @@ walk_once(VxScan *scan, uint32 list_id, BlockNumber head,
 	BlockNumber pages_max = vx_page_count(index);
 	/* Until the head is read, its run is taken to be one page more. */
 	WalkChain chain = {.block = head, .run_end = head, .stop = head};
+
+	if (scan->part != NULL)
+		chain = (WalkChain){.block = scan->part->first,
+							.run_end = scan->part->run_end,
+							.stop = scan->part->last};
 
 	while (chain.block != InvalidBlockNumber)
 	{
@@ -287,7 +292,8 @@ vx_walk_candidates(VxScan *scan, int i)
 	{
 		scan->visits[i].walked = true;
 		scan->visits[i].stamp = stamp;
-		scan->rows_expected += list->rows;
+		scan->rows_expected +=
+			list->rows * (scan->part == NULL ? 1.0 : scan->part->share);
 	}
 	return !walk.full;
 }

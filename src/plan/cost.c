@@ -19,6 +19,7 @@
 
 #include "ann/ann.h"
 #include "compat.h"
+#include "plan/cost.h"
 #include "vector_ext.h"
 
 /* A page of codes, in seq_page_costs: it is read in order and not unpacked. */
@@ -67,6 +68,25 @@ visited_share(const VxMeta *meta)
 	return Min(1, share);
 }
 
+/* Reading META and the directory. */
+static Cost
+unshared_cost(const VxMeta *meta)
+{
+	return 3 * random_page_cost * PAGE_FACTOR +
+		   meta->list_count * cpu_operator_cost * ENTRY_FACTOR;
+}
+
+Cost
+vx_cost_unshared(const IndexPath *path)
+{
+	Relation index = index_open(path->indexinfo->indexoid, NoLock);
+	VxMeta meta;
+
+	vx_meta_read(index, &meta);
+	index_close(index, NoLock);
+	return unshared_cost(&meta);
+}
+
 void
 anncostestimate(PlannerInfo *root, IndexPath *path, double loop_count,
 				Cost *startup_cost, Cost *total_cost, Selectivity *selectivity,
@@ -84,10 +104,9 @@ anncostestimate(PlannerInfo *root, IndexPath *path, double loop_count,
 
 	share = path->indexorderbys != NIL ? visited_share(&meta) : 1;
 	first_pages = Max(1, info->pages * share);
-	*startup_cost = 3 * random_page_cost * PAGE_FACTOR +
+	*startup_cost = unshared_cost(&meta) +
 					first_pages * seq_page_cost * PAGE_FACTOR +
-					rows * share * cpu_operator_cost * ENTRY_FACTOR +
-					meta.list_count * cpu_operator_cost * ENTRY_FACTOR;
+					rows * share * cpu_operator_cost * ENTRY_FACTOR;
 	/* The rest of the rows: the other lists, and a sort of everything. */
 	*total_cost =
 		*startup_cost +
@@ -95,7 +114,8 @@ anncostestimate(PlannerInfo *root, IndexPath *path, double loop_count,
 		rows * (cpu_index_tuple_cost + cpu_operator_cost * log(rows + 1));
 	*selectivity = 1;
 	*correlation = 0;
-	*pages = info->pages;
+	/* Of this only the number of workers depends. */
+	*pages = first_pages;
 
 	/*
 	 * Without an order it is of use only for what a partial index leaves out.

@@ -8,9 +8,14 @@
  * above, a node that compares neighbours (Unique, WindowAgg, ...) needs all rows
  * in true order, or it would count one distance twice.  The number is kept in
  * the scan itself, which is begun here as its first fetch would begin it.
+ *
+ * A parallel scan is begun later, when its shared memory is there: its number
+ * travels with its scan key.  Its workers see only the plan below the node that
+ * gathers their rows, but the executor tells them how many rows that node wants.
  */
 #include "postgres.h"
 
+#include "access/parallel.h"
 #include "access/relscan.h"
 #include "executor/executor.h"
 #include "nodes/execnodes.h"
@@ -26,6 +31,7 @@
 #define ALL_ROWS PG_INT64_MAX
 
 static ExecutorStart_hook_type next_start = NULL;
+static ExecutorRun_hook_type next_run = NULL;
 
 /* What the search for LIMIT nodes carries down the plan. */
 typedef struct Search
@@ -97,6 +103,17 @@ limit_rows(LimitState *node, bool subplan)
 	return count + offset;
 }
 
+/* Keeps the number where the scan will find it when it is begun. */
+static void
+bound_key(IndexScanState *node, int64 rows)
+{
+	EState *estate = node->ss.ps.state;
+	int64 *kept = MemoryContextAlloc(estate->es_query_cxt, sizeof(int64));
+
+	*kept = rows;
+	node->iss_OrderByKeys->sk_func.fn_extra = kept;
+}
+
 /* Begins the scan as its first fetch would, and tells it. */
 static void
 bound_scan(IndexScanState *node, int64 rows)
@@ -104,9 +121,13 @@ bound_scan(IndexScanState *node, int64 rows)
 	IndexScan *plan = (IndexScan *) node->ss.ps.plan;
 
 	if (node->iss_RelationDesc == NULL || node->iss_NumOrderByKeys == 0 ||
-		!vx_is_ann_index(node->iss_RelationDesc) ||
-		plan->scan.plan.parallel_aware)
+		!vx_is_ann_index(node->iss_RelationDesc))
 		return;
+	if (node->iss_ScanDesc == NULL && plan->scan.plan.parallel_aware)
+	{
+		bound_key(node, rows);
+		return;
+	}
 	if (node->iss_ScanDesc == NULL)
 	{
 		node->iss_ScanDesc =
@@ -135,6 +156,7 @@ bound_below(PlanState *node, int64 rows)
 		case T_ProjectSetState:
 		case T_NestLoopState:
 		case T_MaterialState:
+		case T_GatherMergeState:
 			bound_below(outerPlanState(node), rows);
 			break;
 		case T_IncrementalSortState:
@@ -226,9 +248,24 @@ start_with_bounds(QueryDesc *query, int eflags)
 	find_limits(query->planstate, &search);
 }
 
+/* In a worker, count is what the node above the workers wants of each. */
+static void
+run_with_bounds(QueryDesc *query, ScanDirection direction,
+				uint64 count VX_COMPAT_RUN_ONCE_ARG)
+{
+	if (IsParallelWorker() && count > 0 && count <= PG_INT64_MAX)
+		bound_below(query->planstate, count);
+	if (next_run)
+		next_run(query, direction, count VX_COMPAT_RUN_ONCE);
+	else
+		standard_ExecutorRun(query, direction, count VX_COMPAT_RUN_ONCE);
+}
+
 void
 vx_limit_hook_install(void)
 {
 	next_start = ExecutorStart_hook;
 	ExecutorStart_hook = start_with_bounds;
+	next_run = ExecutorRun_hook;
+	ExecutorRun_hook = run_with_bounds;
 }
