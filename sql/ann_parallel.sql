@@ -21,8 +21,23 @@ INSERT INTO par SELECT -100 - id, 1, array_fill(0::real, ARRAY[64])::vector
 	FROM generate_series(1, 30) id;
 CREATE TABLE par_query AS
 	SELECT 1 AS id, (par_half(500) || par_half(501))::vector(64) AS v;
+INSERT INTO par_query VALUES (2, NULL), (3, array_fill(0::real, ARRAY[64])::vector);
+ALTER TABLE par_query ADD PRIMARY KEY (id);
 ANALYZE par, par_halves, par_query;
-SELECT v AS q FROM par_query \gset
+SELECT v AS q FROM par_query WHERE id = 1 \gset
+
+-- Does a plan contain this?
+CREATE FUNCTION par_plan(query text, what text) RETURNS bool LANGUAGE plpgsql AS $$
+DECLARE
+	line text;
+BEGIN
+	FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
+		IF line LIKE '%' || what || '%' THEN
+			RETURN true;
+		END IF;
+	END LOOP;
+	RETURN false;
+END $$;
 
 -- The rows of a query without and with workers: is the plan as it should be, how
 -- many rows there are, and whether distances in order and the set of rows agree.
@@ -71,8 +86,8 @@ BEGIN
 		('all', base || ordered),
 		('filter', base || ' WHERE kind = 3' || ordered || ' LIMIT 50'),
 		('one row', base || ' WHERE id = 4243' || ordered || ' LIMIT 50'),
-		('initplan', format('SELECT id, v %s (SELECT v FROM par_query) AS distance
-			FROM par ORDER BY v %1$s (SELECT v FROM par_query) LIMIT 25', op)),
+		('initplan', format('SELECT id, v %s (SELECT v FROM par_query WHERE id = 1) AS distance
+			FROM par ORDER BY v %1$s (SELECT v FROM par_query WHERE id = 1) LIMIT 25', op)),
 		('join', format('SELECT p.id, v %s %L::vector(64) AS distance
 			FROM par p JOIN (VALUES (3), (4)) k (kind) USING (kind)
 			ORDER BY v %1$s %2$L::vector(64) LIMIT 30', op, q))
@@ -120,14 +135,15 @@ SET vector_ext.probes = 1;
 SELECT count(*) FROM (SELECT id FROM par ORDER BY v <=> :'q'::vector(64) LIMIT 500) s;
 RESET vector_ext.probes;
 
+SET vector_ext.recall = 1;
+
 -- A query without distances, and one whose distances are no numbers.
-SELECT par_same('SELECT id, v <=> (SELECT v FROM par WHERE id = -1) AS distance
-	FROM par ORDER BY v <=> (SELECT v FROM par WHERE id = -1)');
-SELECT par_same('SELECT id, v <=> (SELECT v FROM par WHERE id = -101) AS distance
-	FROM par ORDER BY v <=> (SELECT v FROM par WHERE id = -101)');
+SELECT par_same('SELECT id, v <=> (SELECT v FROM par_query WHERE id = 2) AS distance
+	FROM par ORDER BY v <=> (SELECT v FROM par_query WHERE id = 2)');
+SELECT par_same('SELECT id, v <=> (SELECT v FROM par_query WHERE id = 3) AS distance
+	FROM par ORDER BY v <=> (SELECT v FROM par_query WHERE id = 3)');
 
 -- Participants that do not come.
-SET vector_ext.recall = 1;
 SET parallel_leader_participation = off;
 SELECT * FROM par_shapes('<=>', :'q') WHERE shape IN ('limit 10', 'all', 'initplan');
 SET max_parallel_workers = 0;
@@ -137,8 +153,12 @@ SELECT * FROM par_shapes('<=>', :'q') WHERE shape IN ('limit 10', 'all', 'initpl
 RESET max_parallel_workers;
 
 -- Workers do not know a row of an outer query, so these are not shared.
-EXPLAIN (COSTS OFF) SELECT s.id FROM par_halves h,
-	LATERAL (SELECT id FROM par ORDER BY v <=> (h.v || h.v)::vector(64) LIMIT 10) s;
+SELECT par_plan('SELECT s.id FROM par_halves h, LATERAL
+	(SELECT id FROM par ORDER BY v <=> (h.v || h.v)::vector(64) LIMIT 10) s',
+	' Index Scan using par_v');
+SELECT par_plan('SELECT s.id FROM par_halves h, LATERAL
+	(SELECT id FROM par ORDER BY v <=> (h.v || h.v)::vector(64) LIMIT 10) s',
+	'Parallel Index Scan');
 CREATE FUNCTION par_laterals() RETURNS TABLE (n bigint, sum bigint) LANGUAGE sql AS $$
 	SELECT count(*), sum(s.id) FROM (SELECT * FROM par_halves ORDER BY id LIMIT 5) h,
 		LATERAL (SELECT id FROM par ORDER BY v <=> (h.v || h.v)::vector(64) LIMIT 10) s $$;
@@ -152,17 +172,17 @@ RESET vector_ext.recall;
 
 -- Scanned again for each row of an outer query that it does not depend on.
 SET enable_material = off;
-EXPLAIN (COSTS OFF) SELECT count(*), count(DISTINCT s.id) FROM par_halves h,
-	(SELECT id FROM par ORDER BY v <=> (SELECT v FROM par_query) LIMIT 10) s
-	WHERE h.id <= 5;
+SELECT par_plan('SELECT count(*) FROM par_halves h,
+	(SELECT id FROM par ORDER BY v <=> (SELECT v FROM par_query WHERE id = 1) LIMIT 10) s
+	WHERE h.id <= 5', 'Parallel Index Scan using par_v');
 SELECT count(*), count(DISTINCT s.id) FROM par_halves h,
-	(SELECT id FROM par ORDER BY v <=> (SELECT v FROM par_query) LIMIT 10) s
+	(SELECT id FROM par ORDER BY v <=> (SELECT v FROM par_query WHERE id = 1) LIMIT 10) s
 	WHERE h.id <= 5;
 RESET enable_material;
 
--- The order does not come from a scan that others share by chance: without one
--- there is no path.
-EXPLAIN (COSTS OFF) SELECT count(*) FROM par;
+-- Without an order, no worker takes part of the rows from such an index.
+SELECT par_plan('SELECT count(*) FROM par', 'Parallel Index');
+SELECT par_plan('SELECT id FROM par', 'Parallel Index');
 DROP INDEX par_v;
 
 -- An index that grew by inserts, and is not vacuumed: one list of many pages.
@@ -177,4 +197,4 @@ VACUUM par;
 SELECT * FROM par_shapes('<->', :'q');
 
 DROP TABLE par, par_source, par_halves, par_query CASCADE;
-DROP FUNCTION par_half, par_same, par_shapes;
+DROP FUNCTION par_half, par_plan, par_same, par_shapes;
