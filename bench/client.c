@@ -15,8 +15,8 @@
 
 static const char usage[] =
 	"usage: client load|search|insert OPTION... <SPECIFICATION\n"
-	"  --base FILE     base vectors, float16\n"
-	"  --queries FILE  query vectors, float16\n"
+	"  --base FILE     base vectors, float16, or float32 in NAME.f32\n"
+	"  --queries FILE  query vectors, likewise\n"
 	"  --dims N        dimensions of both\n"
 	"  --first N --count N   base rows to use\n"
 	"  --query-count N queries of a round\n"

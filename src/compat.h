@@ -10,13 +10,17 @@
 
 #include "postgres.h"
 
+#include "access/amapi.h"
 #include "access/genam.h"
 #include "access/htup_details.h"
 #include "access/relscan.h"
+#include "access/xact.h"
 #include "catalog/pg_class.h"
 #include "commands/vacuum.h"
 #include "nodes/execnodes.h"
+#include "miscadmin.h"
 #include "nodes/pathnodes.h"
+#include "optimizer/optimizer.h"
 #include "storage/bufmgr.h"
 #include "storage/lmgr.h"
 #include "utils/acl.h"
@@ -115,6 +119,32 @@ vx_compat_beginscan(IndexScanState *node, Snapshot snapshot)
 	return index_beginscan(node->ss.ss_currentRelation, node->iss_RelationDesc,
 						   snapshot, node->iss_NumScanKeys,
 						   node->iss_NumOrderByKeys);
+#endif
+}
+
+/*
+ * Workers for a build.  Core asks for them only where it knows that an access
+ * method can use them: from 17 on by amcanbuildparallel, before for btree alone.
+ */
+static inline int
+vx_compat_build_workers(Relation heap, Relation index, IndexInfo *info)
+{
+#if PG_VERSION_NUM >= 170000
+	return info->ii_ParallelWorkers;
+#else
+	if (!IsNormalProcessingMode() || IsInParallelMode())
+		return 0;
+	return plan_create_index_workers(RelationGetRelid(heap),
+									 RelationGetRelid(index));
+#endif
+}
+
+/* Tells core from 17 on that builds can use workers. */
+static inline void
+vx_compat_can_build_parallel(IndexAmRoutine *am)
+{
+#if PG_VERSION_NUM >= 170000
+	am->amcanbuildparallel = true;
 #endif
 }
 

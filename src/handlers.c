@@ -8,6 +8,7 @@
 #include "commands/vacuum.h"
 
 #include "ann/ann.h"
+#include "compat.h"
 
 PG_FUNCTION_INFO_V1(ann_handler);
 
@@ -35,6 +36,7 @@ ann_handler(PG_FUNCTION_ARGS)
 	am->ampredlocks = false;
 	am->amcanparallel = true;
 	am->amcaninclude = false;
+	vx_compat_can_build_parallel(am);
 	am->amusemaintenanceworkmem = true;
 	am->amparallelvacuumoptions = VACUUM_OPTION_PARALLEL_BULKDEL;
 	am->amkeytype = InvalidOid;

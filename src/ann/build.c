@@ -11,6 +11,7 @@
 
 #include <float.h>
 
+#include "access/parallel.h"
 #include "access/tableam.h"
 #include "commands/progress.h"
 #include "miscadmin.h"
@@ -20,6 +21,7 @@
 #include "utils/rel.h"
 
 #include "ann/build.h"
+#include "compat.h"
 
 /* Rows of a block when there is one list, and no matrix product to feed. */
 #define FLAT_BLOCK_ROWS 64
@@ -116,6 +118,7 @@ typedef struct Assigner
 	VxBuild *build;
 	MemoryContext context; /* of one row */
 	int64 seen;
+	int64 reported; /* of these */
 	/* A block of ordinary rows. */
 	int block_rows;
 	int filled;
@@ -183,7 +186,8 @@ assigner_begin(Assigner *assigner, VxBuild *build)
 	assigner->code = palloc(code_bytes);
 	assigner->scratch = palloc(sizeof(float) * 2 * dims);
 	vx_rowsort_begin(&build->rows, code_bytes,
-					 build->memory > used ? build->memory - used : 0);
+					 build->memory > used ? build->memory - used : 0,
+					 build->coordinate);
 	if (build->lists > 0)
 		prepare_lists(assigner);
 }
@@ -212,9 +216,23 @@ encode_row(Assigner *assigner, int i)
 	vx_encode(&build->ann.quantizer, &ref, assigner->x + i * dims,
 			  assigner->code, &factors, assigner->scratch);
 	build->list[list].rows++;
-	build->list[list].n2 += (double) factors.n * factors.n;
+	build->list[list].n2 += vx_build_n2(build, (double) factors.n * factors.n);
 	vx_rowsort_put(&build->rows, list, &assigner->tids[i], &factors,
 				   assigner->code);
+}
+
+/* Rows of all participants; workers leave the report to their leader. */
+static void
+report_seen(Assigner *assigner)
+{
+	uint64 total = assigner->seen;
+
+	if (assigner->build->seen != NULL)
+		total = pg_atomic_add_fetch_u64(assigner->build->seen,
+										assigner->seen - assigner->reported);
+	assigner->reported = assigner->seen;
+	if (!IsParallelWorker())
+		pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE, total);
 }
 
 static void
@@ -232,8 +250,7 @@ flush_block(Assigner *assigner)
 	for (int i = 0; i < assigner->filled; i++)
 		encode_row(assigner, i);
 	assigner->filled = 0;
-	pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE,
-								 assigner->seen);
+	report_seen(assigner);
 }
 
 /*
@@ -248,6 +265,7 @@ birth(Assigner *assigner, const float *x)
 	memcpy(build->ann.centre, x, vx_build_vector_bytes(build));
 	build->centroids = build->ann.centre;
 	build->lists = 1;
+	vx_build_choose_unit(build, x, 1);
 	prepare_lists(assigner);
 }
 
@@ -288,17 +306,16 @@ assign_row(Relation index, ItemPointer tid, Datum *values, bool *isnull,
 	}
 }
 
-/* Returns the number of rows in the heap; build->rows is sorted afterwards. */
-static double
-assign_rows(VxBuild *build)
+double
+vx_build_assign(VxBuild *build, TableScanDesc scan)
 {
 	Assigner assigner;
 	double heap_rows;
 
-	vx_build_stage(VX_PROGRESS_ASSIGN, (int64) build->rows_expected);
 	assigner_begin(&assigner, build);
 	heap_rows = table_index_build_scan(build->heap, build->index, build->info,
-									   true, true, assign_row, &assigner, NULL);
+									   true, !IsParallelWorker(), assign_row,
+									   &assigner, scan);
 	flush_block(&assigner);
 	assigner_end(&assigner);
 	vx_rowsort_perform(&build->rows);
@@ -330,16 +347,26 @@ static double
 build_index(VxBuild *build)
 {
 	int dims = declared_dims(build->index, build->options);
+	VxBuildTeam *team = NULL;
 	double heap_rows;
+	int workers;
 
 	vx_build_survey(build);
 	if (dims == 0)
 		dims = dims_of_rows(build);
 	begin_index(build, dims);
 	vx_build_train(build);
-	heap_rows = assign_rows(build);
+	vx_build_stage(VX_PROGRESS_ASSIGN, (int64) build->rows_expected);
+	workers = vx_compat_build_workers(build->heap, build->index, build->info);
+	/* Without a list yet, the first row decides. */
+	if (workers > 0 && build->lists > 0)
+		team = vx_workers_begin(build, workers);
+	heap_rows =
+		team ? vx_workers_assign(team, build) : vx_build_assign(build, NULL);
 	vx_build_write(build, MAIN_FORKNUM);
 	vx_rowsort_end(&build->rows);
+	if (team)
+		vx_workers_end(team);
 	vx_calibrate_finish(build);
 	return heap_rows;
 }

@@ -10,7 +10,11 @@
 
 #include "postgres.h"
 
+#include <math.h>
+
+#include "access/tableam.h"
 #include "nodes/execnodes.h"
+#include "port/atomics.h"
 #include "utils/tuplesort.h"
 
 #include "ann/ann.h"
@@ -21,7 +25,8 @@ typedef struct VxCalibrator VxCalibrator; /* calibrate.c */
 typedef struct VxBuildList
 {
 	int64 rows;
-	double n2;		  /* sum of squared residuals */
+	uint64
+		n2; /* sum of squared residuals, in build->n2_unit, see vx_build_n2 */
 	BlockNumber head; /* set by write.c */
 } VxBuildList;
 
@@ -68,6 +73,10 @@ typedef struct VxBuild
 	VxBuildList zero_list;
 	VxRowSort rows;
 	VxCalibrator *calibrator; /* NULL: the defaults stay */
+	double n2_unit;			  /* of the sums n2, from training */
+	/* With parallel workers: */
+	SortCoordinate coordinate;
+	pg_atomic_uint64 *seen; /* rows that all have seen */
 } VxBuild;
 
 static inline Size
@@ -75,6 +84,28 @@ vx_build_vector_bytes(const VxBuild *build)
 {
 	return sizeof(float) * build->ann.dims;
 }
+
+/*
+ * Sums of squared residuals are kept in whole units, so that they do not depend
+ * on the order of the rows, nor on how they are split among workers.
+ */
+static inline uint64
+vx_build_n2(const VxBuild *build, double n2)
+{
+	double units = n2 / build->n2_unit;
+
+	/* Outliers count as so much: 2^30 rows at the mean fit, 2^20 of them. */
+	return (uint64) rint(Min(units, 0x1p44));
+}
+
+/*
+ * Assigns and encodes the rows of a scan of the heap (NULL: all of it) and sorts
+ * them into build->rows.  Returns the number of rows in the heap.
+ */
+extern double vx_build_assign(VxBuild *build, TableScanDesc scan);
+
+/* Loads the matrix library, or ERROR. */
+extern void vx_build_open_blas(void);
 
 /* Starts a stage of pg_stat_progress_create_index. */
 extern void vx_build_stage(int stage, int64 total);
@@ -109,6 +140,9 @@ extern void vx_build_sample(VxBuild *build, VxSample *sample);
  */
 extern void vx_build_train(VxBuild *build);
 
+/* Sets n2_unit by the rows' mean squared distance from the centre. */
+extern void vx_build_choose_unit(VxBuild *build, const float *x, int64 rows);
+
 /* --- balance.c ---------------------------------------------------------------- */
 
 /*
@@ -131,9 +165,30 @@ extern void vx_calibrate_feed(VxBuild *build, const float *x,
 /* Runs the queries over the index just written; changes META's table. */
 extern void vx_calibrate_finish(VxBuild *build);
 
+/* For parallel workers: the queries, and what each participant has seen. */
+extern int vx_calibrate_queries(const VxBuild *build); /* 0 = none */
+extern void vx_calibrate_share(const VxBuild *build, float *queries);
+extern void vx_calibrate_join(VxBuild *build, const float *queries, int count);
+extern Size vx_calibrate_export_bytes(const VxBuild *build);
+extern void vx_calibrate_export(VxBuild *build, char *out);
+extern void vx_calibrate_import(VxBuild *build, const char *in);
+
+/* --- workers.c ---------------------------------------------------------------- */
+
+typedef struct VxBuildTeam VxBuildTeam;
+
+/* Launches workers for a build with lists; NULL when there are none. */
+extern VxBuildTeam *vx_workers_begin(VxBuild *build, int workers);
+/* vx_build_assign by all of them. */
+extern double vx_workers_assign(VxBuildTeam *team, VxBuild *build);
+/* After build->rows was read. */
+extern void vx_workers_end(VxBuildTeam *team);
+
 /* --- rowsort.c ---------------------------------------------------------------- */
 
-extern void vx_rowsort_begin(VxRowSort *rows, int code_bytes, Size memory);
+/* coordinate: of a sort with parallel workers, else NULL. */
+extern void vx_rowsort_begin(VxRowSort *rows, int code_bytes, Size memory,
+							 SortCoordinate coordinate);
 /* factors and code are NULL for a special list. */
 extern void vx_rowsort_put(VxRowSort *rows, int32 list, ItemPointer tid,
 						   const VxEntryFactors *factors, const uint8 *code);

@@ -26,7 +26,8 @@ tid_key(ItemPointer tid)
 }
 
 void
-vx_rowsort_begin(VxRowSort *rows, int code_bytes, Size memory)
+vx_rowsort_begin(VxRowSort *rows, int code_bytes, Size memory,
+				 SortCoordinate coordinate)
 {
 	AttrNumber columns[] = {1, 2};
 	Oid operators[] = {Int4LessOperator, Int8LessOperator};
@@ -46,7 +47,7 @@ vx_rowsort_begin(VxRowSort *rows, int code_bytes, Size memory)
 	SET_VARSIZE(rows->payload, payload_bytes);
 	rows->sort =
 		tuplesort_begin_heap(rows->desc, 2, columns, operators, collations,
-							 nulls_first, kb, NULL, TUPLESORT_NONE);
+							 nulls_first, kb, coordinate, TUPLESORT_NONE);
 }
 
 void

@@ -169,24 +169,44 @@ replace_infinite(const VxBuild *build, float *centroids, int lists)
 	}
 }
 
+void
+vx_build_open_blas(void)
+{
+	const char *failure = vx_blas_open();
+
+	if (failure != NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_FILE),
+				 errmsg("could not load the matrix library: %s", failure),
+				 errhint("Install the package libopenblas0-serial.")));
+}
+
+void
+vx_build_choose_unit(VxBuild *build, const float *x, int64 rows)
+{
+	double sum = 0;
+
+	for (int64 row = 0; row < rows; row++)
+		sum += vx_kernels->norm2(x + row * build->ann.dims, build->ann.centre,
+								 build->ann.dims);
+	/* A power of two, so that the division is exact. */
+	sum /= rows;
+	build->n2_unit =
+		sum > 0 && isfinite(sum) ? ldexp(1, ilogb(sum) - 34) : 0x1p-40;
+}
+
 static void
 cluster(VxBuild *build, const VxSample *sample, int lists)
 {
 	int first = lists - lists / SPLIT_SHARE;
 	VxKmeans task = kmeans_task(build, sample->rows, first);
 	Size used = (sample->rows + lists) * vx_build_vector_bytes(build);
-	const char *failure;
 	void *scratch;
 
 	task.x = sample->x;
 	task.progress = kmeans_progress;
 	vx_build_stage(VX_PROGRESS_KMEANS, task.rows * task.iterations);
-	failure = vx_blas_open();
-	if (failure != NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_UNDEFINED_FILE),
-				 errmsg("could not load the matrix library: %s", failure),
-				 errhint("Install the package libopenblas0-serial.")));
+	vx_build_open_blas();
 	build->centroids = alloc_vectors(build, lists);
 	scratch = MemoryContextAllocHuge(CurrentMemoryContext,
 									 vx_kmeans_scratch_bytes(&task));
@@ -212,7 +232,10 @@ vx_build_train(VxBuild *build)
 	vx_build_sample(build, &sample);
 	lists = (int) Min(plan.lists, sample.rows);
 	if (sample.rows > 0)
+	{
 		mean(&sample, build->ann.dims, build->ann.centre);
+		vx_build_choose_unit(build, sample.x, sample.rows);
+	}
 	if (lists > 1)
 	{
 		cluster(build, &sample, lists);

@@ -234,7 +234,7 @@ write_list(Writer *w, int i)
 		.head = w->pages.next,
 		.rest = w->pages.next + 1,
 		.rows = list->rows,
-		.r2 = mean_n2(list->n2, list->rows),
+		.r2 = mean_n2(list->n2 * w->build->n2_unit, list->rows),
 		.cent = cent_of_list(w, i),
 	};
 
@@ -319,7 +319,7 @@ fill_entry(const Writer *w, int i, VxDirEntry *entry, float *scratch)
 	entry->cent_slot = cent_slot(w, cent);
 	entry->flags = build->lists == 1 ? VX_DIR_ROOT : 0;
 	entry->rows = (uint32) Min(list->rows, PG_UINT32_MAX);
-	entry->r2 = mean_n2(list->n2, list->rows);
+	entry->r2 = mean_n2(list->n2 * build->n2_unit, list->rows);
 }
 
 static void
@@ -362,7 +362,7 @@ complete_meta(Writer *w)
 	for (int i = 0; i < build->lists; i++)
 	{
 		rows += build->list[i].rows;
-		n2 += build->list[i].n2;
+		n2 += build->list[i].n2 * build->n2_unit;
 	}
 	meta->r2 = mean_n2(n2, rows);
 	meta->rows = rows + build->null_list.rows + build->zero_list.rows;
