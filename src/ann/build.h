@@ -143,6 +143,14 @@ extern void vx_build_train(VxBuild *build);
 /* Sets n2_unit by the rows' mean squared distance from the centre. */
 extern void vx_build_choose_unit(VxBuild *build, const float *x, int64 rows);
 
+/* --- cluster.c ---------------------------------------------------------------- */
+
+/*
+ * k-means: fills build->centroids with up to lists centroids of the sample, whose
+ * rows it may put in another order.  Returns how many there are.
+ */
+extern int vx_build_cluster(VxBuild *build, const VxSample *sample, int lists);
+
 /* --- balance.c ---------------------------------------------------------------- */
 
 /*

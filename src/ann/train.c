@@ -140,17 +140,6 @@ mean(const VxSample *sample, int dims, float *out)
 	pfree(sum);
 }
 
-static void
-kmeans_progress(void *arg, int64_t done, int64_t total)
-{
-	const int params[] = {PROGRESS_CREATEIDX_TUPLES_DONE,
-						  PROGRESS_CREATEIDX_TUPLES_TOTAL};
-	const int64 values[] = {done, total};
-
-	CHECK_FOR_INTERRUPTS();
-	pgstat_progress_update_multi_param(2, params, values);
-}
-
 /* Sums of huge values may leave the range of float4. */
 static void
 replace_infinite(const VxBuild *build, float *centroids, int lists)
@@ -199,19 +188,11 @@ static void
 cluster(VxBuild *build, const VxSample *sample, int lists)
 {
 	int first = lists - lists / SPLIT_SHARE;
-	VxKmeans task = kmeans_task(build, sample->rows, first);
 	Size used = (sample->rows + lists) * vx_build_vector_bytes(build);
-	void *scratch;
 
-	task.x = sample->x;
-	task.progress = kmeans_progress;
-	vx_build_stage(VX_PROGRESS_KMEANS, task.rows * task.iterations);
 	vx_build_open_blas();
 	build->centroids = alloc_vectors(build, lists);
-	scratch = MemoryContextAllocHuge(CurrentMemoryContext,
-									 vx_kmeans_scratch_bytes(&task));
-	build->lists = vx_kmeans(&task, build->centroids, scratch);
-	pfree(scratch);
+	build->lists = vx_build_cluster(build, sample, first);
 	if (build->lists == first && first < lists)
 		vx_build_balance(build, sample, lists,
 						 build->memory > used ? build->memory - used : 0);

@@ -274,6 +274,15 @@ seed_centroids(Training *t)
 	}
 }
 
+/* Given centroids are in the original space. */
+static void
+shift_centroids(Training *t)
+{
+	for (int j = 0; j < t->lists; j++)
+		vx_kernels->scaled_difference(centroid_of(t, j), t->origin, 1.0,
+									  t->task->dim, centroid_of(t, j));
+}
+
 /* Counts a row into its list. */
 static void
 count_member(Training *t, int64_t row, int32_t list, float distance2)
@@ -441,7 +450,10 @@ vx_kmeans(const VxKmeans *task, float *centroids, void *scratch)
 	t.total = sampled * sample + (iterations - sampled) * task->rows;
 	memset(t.list_of, 0xff, sizeof(int32_t) * (size_t) task->rows);
 	find_origin(&t);
-	seed_centroids(&t);
+	if (task->warm)
+		shift_centroids(&t);
+	else
+		seed_centroids(&t);
 	for (int i = 0; i < iterations; i++)
 	{
 		int64_t moved = assign_rows(&t, i < sampled ? sample : task->rows);

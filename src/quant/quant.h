@@ -189,6 +189,7 @@ typedef struct VxKmeans
 	int dim;
 	int lists;		/* wanted, >= 1; at most rows are made */
 	int iterations; /* at most; stops early when nothing moves */
+	bool warm;		/* centroids holds lists of them to begin with */
 	uint64_t seed;
 	VxProgress progress; /* may be NULL */
 	void *progress_arg;

@@ -360,6 +360,35 @@ kmeans_reports_progress(void)
 	free(x);
 }
 
+/* Rounds from given centroids never get worse, and here better. */
+static void
+kmeans_starts_warm(void)
+{
+	float *x = blobs(3000, 16, 8, 100.0f);
+	VxKmeans task = {.x = x,
+					 .rows = 3000,
+					 .dim = 16,
+					 .lists = 8,
+					 .iterations = 1,
+					 .seed = 3};
+	Trained cold = train(&task);
+	double before = mean_distance2(&task, &cold);
+	void *scratch = unit_alloc(vx_kmeans_scratch_bytes(&task));
+	double after = before;
+
+	task.warm = true;
+	for (int i = 0; i < 9; i++)
+	{
+		CHECK(vx_kmeans(&task, cold.centroids, scratch) == 8, "lists");
+		CHECK(mean_distance2(&task, &cold) <= after * 1.00001, "round %d", i);
+		after = mean_distance2(&task, &cold);
+	}
+	CHECK(after < before * 0.999, "%g after %g", after, before);
+	free(cold.centroids);
+	free(scratch);
+	free(x);
+}
+
 static void
 library_loads(void)
 {
@@ -374,6 +403,7 @@ const UnitTest kmeans_tests[] = {
 	{"kmeans: finds blobs", kmeans_finds_blobs},
 	{"kmeans: far from the origin", kmeans_far_away},
 	{"kmeans: follows the seed", kmeans_follows_seed},
+	{"kmeans: goes on from given centroids", kmeans_starts_warm},
 	{"kmeans: few distinct rows", kmeans_degenerate},
 	{"kmeans: zero, tiny and huge values", kmeans_extreme_values},
 	{"kmeans: reports progress, may be left", kmeans_reports_progress},
