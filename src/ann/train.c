@@ -193,7 +193,8 @@ cluster(VxBuild *build, const VxSample *sample, int lists)
 	vx_build_open_blas();
 	build->centroids = alloc_vectors(build, lists);
 	build->lists = vx_build_cluster(build, sample, first);
-	if (build->lists == first && first < lists)
+	/* Far fewer than asked for: the rows have no more distinct values. */
+	if (build->lists >= first - first / 16 && first < lists)
 		vx_build_balance(build, sample, lists,
 						 build->memory > used ? build->memory - used : 0);
 	replace_infinite(build, build->centroids, build->lists);

@@ -379,7 +379,9 @@ kmeans_starts_warm(void)
 	task.warm = true;
 	for (int i = 0; i < 9; i++)
 	{
-		CHECK(vx_kmeans(&task, cold.centroids, scratch) == 8, "lists");
+		/* A list that lost its last member is gone. */
+		task.lists = cold.made = vx_kmeans(&task, cold.centroids, scratch);
+		CHECK(cold.made >= 5 && cold.made <= 8, "%d lists", cold.made);
 		CHECK(mean_distance2(&task, &cold) <= after * 1.00001, "round %d", i);
 		after = mean_distance2(&task, &cold);
 	}
