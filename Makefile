@@ -29,7 +29,8 @@ PLAN_OBJS = src/plan/cost.o src/plan/partial.o src/plan/limit.o
 INSPECT_OBJS = src/inspect/info.o src/inspect/lists.o src/inspect/check.o \
 	src/inspect/check_page.o src/inspect/check_directory.o \
 	src/inspect/check_list.o src/inspect/check_tids.o src/inspect/check_heap.o \
-	src/inspect/recall.o src/inspect/last_scan.o src/inspect/prewarm.o
+	src/inspect/recall.o src/inspect/last_scan.o src/inspect/prewarm.o \
+	src/inspect/estimate.o
 ROOT_OBJS = src/module.o src/handlers.o
 OBJS = $(KERNEL_OBJS) $(QUANT_OBJS) $(TYPE_OBJS) $(PAGE_OBJS) $(ANN_OBJS) \
 	$(PLAN_OBJS) $(INSPECT_OBJS) $(ROOT_OBJS)

@@ -545,4 +545,13 @@ CREATE FUNCTION ann_recall(index regclass, k int DEFAULT 10,
 COMMENT ON FUNCTION ann_recall(regclass, int, int) IS
 	'the recall of an ann index at the current settings, with rows of its table as queries';
 
+CREATE FUNCTION ann_build_estimate(rows bigint, dimensions int,
+	OUT lists int, OUT index_bytes bigint, OUT memory_bytes bigint,
+	OUT sampling float8, OUT clustering float8, OUT assigning float8,
+	OUT writing float8, OUT calibrating float8, OUT seconds float8)
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+
+COMMENT ON FUNCTION ann_build_estimate(bigint, int) IS
+	'what CREATE INDEX USING ann would take: size, memory, and seconds of each phase';
+
 -- end of inspection of ann indexes

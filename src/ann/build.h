@@ -140,6 +140,13 @@ extern void vx_build_sample(VxBuild *build, VxSample *sample);
  */
 extern void vx_build_train(VxBuild *build);
 
+/*
+ * What vx_build_train would choose for rows_expected: lists, and rows of the
+ * sample at most.  Returns the bytes that training takes.  Needs options,
+ * memory and ann.dims only.
+ */
+extern Size vx_build_plan(const VxBuild *build, int *lists, int64 *sample_rows);
+
 /* Sets n2_unit by the rows' mean squared distance from the centre. */
 extern void vx_build_choose_unit(VxBuild *build, const float *x, int64 rows);
 
@@ -151,6 +158,9 @@ extern void vx_build_choose_unit(VxBuild *build, const float *x, int64 rows);
  */
 extern int vx_build_cluster(VxBuild *build, const VxSample *sample, int lists);
 
+/* Centroids that a row of the sample is compared with, over all rounds. */
+extern double vx_build_cluster_products(int lists);
+
 /* --- balance.c ---------------------------------------------------------------- */
 
 /*
@@ -161,6 +171,9 @@ extern void vx_build_balance(VxBuild *build, const VxSample *sample, int lists,
 							 Size memory);
 
 /* --- calibrate.c -------------------------------------------------------------- */
+
+/* Queries: their recall has a standard deviation of about .003 together. */
+#define VX_CALIBRATE_QUERIES 400
 
 /* Takes queries out of the sample, when there is something to calibrate. */
 extern void vx_calibrate_begin(VxBuild *build, const VxSample *sample);
@@ -212,5 +225,8 @@ extern void vx_rowsort_end(VxRowSort *rows);
  * empty index.
  */
 extern void vx_build_write(VxBuild *build, ForkNumber fork);
+
+/* Pages before the further leads of the special lists. */
+extern int vx_build_front_pages(int dims, int lists);
 
 #endif

@@ -21,8 +21,6 @@
 #include "ann/scan.h"
 #include "ann/truth.h"
 
-/* Queries: their recall has a standard deviation of about .003 together. */
-#define QUERIES 400
 #define QUERIES_MIN 50
 
 /* The part of the memory that queries and their nearest rows may take. */
@@ -90,7 +88,8 @@ query_count(const VxBuild *build, const VxSample *sample, int block_rows)
 		vx_truth_bytes(1, KEEP, block_rows) + vx_build_vector_bytes(build);
 	Size most = build->memory / MEMORY_SHARE / each;
 
-	return (int) Min(Min(most, (Size) QUERIES), (Size) sample->rows);
+	return (int) Min(Min(most, (Size) VX_CALIBRATE_QUERIES),
+					 (Size) sample->rows);
 }
 
 /* Empty, with room for queries. */

@@ -188,6 +188,17 @@ cluster_in_two(Training *training, int lists)
 					  build->centroids);
 }
 
+double
+vx_build_cluster_products(int lists)
+{
+	double groups = rint(sqrt(lists));
+
+	if (lists < TWO_LEVELS_MIN)
+		return (double) ITERATIONS * lists;
+	/* A level of groups, and their rows found; lists of each; the last round. */
+	return (ITERATIONS + 1) * groups + ITERATIONS * lists / groups + lists;
+}
+
 int
 vx_build_cluster(VxBuild *build, const VxSample *sample, int lists)
 {

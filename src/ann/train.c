@@ -66,14 +66,19 @@ lists_wanted(const VxBuild *build)
 	return (int) Min(rint(2 * sqrt(build->rows_expected)), VX_LISTS_MAX);
 }
 
-static bool
-fits(const VxBuild *build, int lists, int64 rows)
+static Size
+training_bytes(const VxBuild *build, int lists, int64 rows)
 {
 	VxKmeans task = kmeans_task(build, rows, lists);
 
 	return (rows + lists) * vx_build_vector_bytes(build) +
-			   vx_kmeans_scratch_bytes(&task) <=
-		   build->memory;
+		   vx_kmeans_scratch_bytes(&task);
+}
+
+static bool
+fits(const VxBuild *build, int lists, int64 rows)
+{
+	return training_bytes(build, lists, rows) <= build->memory;
 }
 
 /* The largest sample up to wanted that fits beside so many lists. */
@@ -119,6 +124,21 @@ plan_training(const VxBuild *build)
 	plan.lists = 1;
 	plan.rows = Max(Min(FLAT_ROWS, vectors_max / 2), 1);
 	return plan;
+}
+
+Size
+vx_build_plan(const VxBuild *build, int *lists, int64 *sample_rows)
+{
+	TrainPlan plan = {0};
+
+	if (build->rows_expected > 0)
+		plan = plan_training(build);
+	*lists = plan.lists;
+	*sample_rows = Min(plan.rows, (int64) build->rows_expected);
+	if (plan.lists == 0)
+		return 0;
+	return plan.lists == 1 ? *sample_rows * vx_build_vector_bytes(build)
+						   : training_bytes(build, plan.lists, plan.rows);
 }
 
 /* --- training -------------------------------------------------------------------- */

@@ -65,19 +65,26 @@ mean_n2(double n2, int64 rows)
 /* --- places ----------------------------------------------------------------------- */
 
 static void
-plan_front(Writer *w)
+plan_front(Writer *w, int dims, int lists)
 {
-	const VxBuild *build = w->build;
-	int dims = build->ann.dims;
 	int per_page = vx_cent_per_page(dims);
 
-	if (build->lists == 0)
+	if (lists == 0)
 		return;
-	w->dir_pages = page_quotient(build->lists, vx_dir_entries_per_page(dims));
+	w->dir_pages = page_quotient(lists, vx_dir_entries_per_page(dims));
 	w->cent_block = DIR_BLOCK + w->dir_pages;
-	w->cent_vectors = build->lists > 1 ? build->lists + 1 : 1;
+	w->cent_vectors = lists > 1 ? lists + 1 : 1;
 	w->cent_pages = per_page > 0 ? page_quotient(w->cent_vectors, per_page)
 								 : w->cent_vectors * vx_cent_chain_pages(dims);
+}
+
+int
+vx_build_front_pages(int dims, int lists)
+{
+	Writer w = {0};
+
+	plan_front(&w, dims, lists);
+	return DIR_BLOCK + w.dir_pages + w.cent_pages;
 }
 
 /* Vector 0 is the centre; list i has vector i + 1, or 0 when it is flat. */
@@ -398,7 +405,7 @@ vx_build_write(VxBuild *build, ForkNumber fork)
 	Writer w = {.build = build};
 
 	w.image = palloc(BLCKSZ);
-	plan_front(&w);
+	plan_front(&w, build->ann.dims, build->lists);
 	vx_builder_begin(&w.pages, build->index, fork,
 					 DIR_BLOCK + w.dir_pages + w.cent_pages);
 	vx_build_stage(VX_PROGRESS_WRITE, (int64) build->rows_expected);
