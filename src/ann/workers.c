@@ -50,7 +50,7 @@ typedef struct Shared
 	int queries; /* of the calibration, 0 = none */
 	Size memory; /* of each participant */
 	pg_atomic_uint64 seen;
-	slock_t mutex; /* protects what follows, and the sums */
+	slock_t mutex; /* protects what follows */
 	double heap_rows;
 	bool broken_hot_chain;
 	int64 null_rows;
@@ -62,7 +62,7 @@ struct VxBuildTeam
 	ParallelContext *context;
 	Shared *shared;
 	Sharedsort *sort;
-	VxBuildList *sums; /* of the workers, by list */
+	VxBuildList *sums; /* of each worker, by list */
 	char *truths;	   /* of each worker, see vx_calibrate_export */
 	Size truth_bytes;
 	Snapshot snapshot;
@@ -79,6 +79,13 @@ vectors_bytes(const VxBuild *build)
 		   (1 + (Size) build->lists + vx_calibrate_queries(build));
 }
 
+/* Of one worker. */
+static Size
+sums_bytes(const VxBuild *build)
+{
+	return sizeof(VxBuildList) * build->lists;
+}
+
 static void
 estimate(ParallelContext *context, const VxBuild *build, Snapshot snapshot)
 {
@@ -90,7 +97,7 @@ estimate(ParallelContext *context, const VxBuild *build, Snapshot snapshot)
 						   table_parallelscan_estimate(build->heap, snapshot));
 	shm_toc_estimate_chunk(e, tuplesort_estimate_shared(workers + 1));
 	shm_toc_estimate_chunk(e, vectors_bytes(build));
-	shm_toc_estimate_chunk(e, sizeof(VxBuildList) * build->lists);
+	shm_toc_estimate_chunk(e, mul_size(sums_bytes(build), workers));
 	shm_toc_estimate_chunk(e,
 						   mul_size(vx_calibrate_export_bytes(build), workers));
 	shm_toc_estimate_chunk(e, mul_size(sizeof(WalUsage), workers));
@@ -154,9 +161,8 @@ fill_memory(VxBuildTeam *team, const VxBuild *build)
 		part(context, KEY_SORT, tuplesort_estimate_shared(workers + 1));
 	tuplesort_initialize_shared(team->sort, workers + 1, context->seg);
 	share_vectors(build, part(context, KEY_VECTORS, vectors_bytes(build)));
-	bytes = sizeof(VxBuildList) * build->lists;
+	bytes = mul_size(sums_bytes(build), workers);
 	team->sums = part(context, KEY_SUMS, bytes);
-	memset(team->sums, 0, bytes);
 	team->truth_bytes = vx_calibrate_export_bytes(build);
 	team->truths =
 		part(context, KEY_TRUTHS, mul_size(team->truth_bytes, workers));
@@ -206,20 +212,26 @@ vx_workers_begin(VxBuild *build, int workers)
 	return team;
 }
 
+static void
+add_sums(VxBuild *build, const VxBuildList *sums)
+{
+	for (int i = 0; i < build->lists; i++)
+	{
+		build->list[i].rows += sums[i].rows;
+		build->list[i].n2 += sums[i].n2;
+	}
+}
+
 /* What the workers found is added to what the leader found. */
 static void
 collect(VxBuildTeam *team, VxBuild *build)
 {
-	for (int i = 0; i < build->lists; i++)
-	{
-		build->list[i].rows += team->sums[i].rows;
-		build->list[i].n2 += team->sums[i].n2;
-	}
 	build->null_list.rows += team->shared->null_rows;
 	build->zero_list.rows += team->shared->zero_rows;
 	build->info->ii_BrokenHotChain |= team->shared->broken_hot_chain;
 	for (int i = 0; i < team->context->nworkers_launched; i++)
 	{
+		add_sums(build, team->sums + (Size) i * build->lists);
 		vx_calibrate_import(build, team->truths + i * team->truth_bytes);
 		InstrAccumParallelQuery(&team->buffers[i], &team->wal[i]);
 	}
@@ -303,21 +315,18 @@ join_build(VxBuild *build, const Shared *shared, float *vectors)
 					  shared->queries);
 }
 
-/* Adds this worker's sums to the shared ones. */
+/* sums: of all workers. */
 static void
 report(const VxBuild *build, Shared *shared, VxBuildList *sums,
 	   double heap_rows)
 {
+	memcpy(sums + (Size) ParallelWorkerNumber * build->lists, build->list,
+		   sums_bytes(build));
 	SpinLockAcquire(&shared->mutex);
 	shared->heap_rows += heap_rows;
 	shared->broken_hot_chain |= build->info->ii_BrokenHotChain;
 	shared->null_rows += build->null_list.rows;
 	shared->zero_rows += build->zero_list.rows;
-	for (int i = 0; i < build->lists; i++)
-	{
-		sums[i].rows += build->list[i].rows;
-		sums[i].n2 += build->list[i].n2;
-	}
 	SpinLockRelease(&shared->mutex);
 }
 
