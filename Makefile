@@ -8,11 +8,12 @@ MODULE_big = vector_ext
 EXTENSION = vector_ext
 DATA = sql/vector_ext--0.1.0.sql
 
-KERNEL_OBJS = src/kernel/kernel.o src/kernel/scalar.o src/kernel/avx2.o \
+KERNEL_OBJS = src/kernel/kernel.o src/kernel/scalar.o \
+	src/kernel/scalar_planes.o src/kernel/avx2.o \
 	src/kernel/avx2_distance.o src/kernel/avx2_code.o \
-	src/kernel/avx2_encode.o
+	src/kernel/avx2_planes.o src/kernel/avx2_encode.o
 QUANT_OBJS = src/quant/rotate.o src/quant/encode.o src/quant/query.o \
-	src/quant/kmeans.o src/quant/blas.o
+	src/quant/planes.o src/quant/kmeans.o src/quant/blas.o
 TYPE_OBJS = src/type/vector_io.o src/type/vector_distance.o src/type/vector_op.o \
 	src/type/vector_cast.o src/type/vector_array.o src/type/vector_agg.o
 PAGE_OBJS = src/page/access.o src/page/record.o src/page/alloc.o \

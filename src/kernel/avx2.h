@@ -45,6 +45,12 @@ extern void vx_avx2_dot_u4_ahead(const uint8_t *codes, int rows, int dim,
 								 const uint8_t *ahead);
 extern void vx_avx2_dot_u8(const uint8_t *codes, int rows, int dim,
 						   const int8_t *query, int32_t *out);
+extern void vx_avx2_sign_sums(const uint8_t *units, int count,
+							  const uint8_t *lut, const uint8_t *ahead,
+							  int32_t *sums);
+extern void vx_avx2_rest_dots(const uint8_t *rows, const uint16_t *index,
+							  int count, int dim, const int8_t *query,
+							  int32_t *dots);
 extern void vx_avx2_bound(const VxListQuery *q, const VxFactors *factors,
 						  const int32_t *dots, int rows, float *est,
 						  float *low);

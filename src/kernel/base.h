@@ -35,4 +35,30 @@ vx_code_bytes(int dim, int bits)
 	return bits == 8 ? dim : (dim + 1) / 2;
 }
 
+/*
+ * A code of 4 bits may be stored in two planes: the top bits of all levels are
+ * the signs of the residual, the other three are the rest (kernel.h, sign_sums
+ * and rest_dots, has the order of the bits).
+ */
+
+/* Slots of one block of the sign plane. */
+#define VX_PLANE_SLOTS 32
+
+/* A unit: four dimensions of the slots of a block. */
+#define VX_SIGN_UNIT_BYTES 16
+
+/* Units of a block. */
+static inline int
+vx_sign_units(int dim)
+{
+	return (dim + 3) / 4;
+}
+
+/* Bytes of one row of the rest plane: three sections of one byte for eight. */
+static inline int
+vx_rest_bytes(int dim)
+{
+	return 3 * ((dim + 7) / 8);
+}
+
 #endif

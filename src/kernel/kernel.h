@@ -3,7 +3,7 @@
  *		The table of kernels: every loop over floats or code bytes that is worth
  *		a SIMD version.
  *
- * scalar.c is the definition; avx2.c must agree with it: integer kernels and
+ * scalar*.c is the definition; avx2*.c must agree with it: integer kernels and
  * rotation bit for bit, the others within the bound stated beside each.  The
  * table is chosen once at load (kernel.c) and may be forced by name.
  *
@@ -111,6 +111,32 @@ typedef struct VxKernels
 				   int32_t *out);
 
 	/*
+	 * First plane: sums[s] += sum over k < count of lut[16 k + nibble(k, s)] for
+	 * the VX_PLANE_SLOTS slots of a block.  units: count units of
+	 * VX_SIGN_UNIT_BYTES.  Nibble s < 16 is the low one of byte s of its unit,
+	 * nibble s >= 16 the high one of byte s - 16.  Called again with the next
+	 * units, and sums as they are, when a block is spread over pages.  Any
+	 * table, count up to VX_DIM_MAX / 4.  ahead: as in dot_u4_ahead, count units.
+	 */
+	void (*sign_sums)(const uint8_t *units, int count, const uint8_t *lut,
+					  const uint8_t *ahead, int32_t *sums);
+
+	/*
+	 * Second plane: dots[i] = 8 * dots[i] + sum over j of rest(i, j) * query(j)
+	 * for i < count, where entry i is row index[i] of rows; rows of
+	 * vx_rest_bytes(dim) bytes, back to back.  With w = (dim + 7) / 8, a row is
+	 * three sections A, B, C of w bytes; byte k of the sections holds
+	 * dimensions f * w + k, f < 8:
+	 *	A: f = 0 in bits 0 .. 2, f = 1 in bits 3 .. 5, low two bits of f = 6
+	 *	B: f = 2, f = 3, low two bits of f = 7
+	 *	C: f = 4, f = 5, then the top bits of f = 6 and f = 7
+	 * (0 beyond dim).  query: blocks of 256 bytes, see vx_rest_at().  Magnitudes
+	 * of query up to 127.  Exact integers.
+	 */
+	void (*rest_dots)(const uint8_t *rows, const uint16_t *index, int count,
+					  int dim, const int8_t *query, int32_t *dots);
+
+	/*
 	 * Estimates and lower bounds of rows entries from their dot products, see
 	 * VxListQuery.  Where est or err overflows or is not a number, est is
 	 * FLT_MAX and low is -inf: always a candidate, never a threshold.  Neither
@@ -184,6 +210,32 @@ extern bool vx_kernels_choose(const char *name);
 
 /* Every table this CPU can run, best last; for tests.  Returns the count. */
 extern int vx_kernels_available(const VxKernels **tables, int max);
+
+/*
+ * The query of rest_dots is in the order in which the row is read: block b of
+ * vx_rest_blocks(dim) holds, at 32 f + k, the query for dimension f of byte
+ * vx_rest_at(dim, b) + k of the sections, k < 32.  The last block ends where the
+ * sections end; it, and a block that is longer than a section, has zeros for
+ * bytes that are counted elsewhere or do not exist.
+ */
+#define VX_REST_BLOCK 32
+
+static inline int
+vx_rest_blocks(int dim)
+{
+	return ((dim + 7) / 8 + VX_REST_BLOCK - 1) / VX_REST_BLOCK;
+}
+
+static inline int
+vx_rest_at(int dim, int block)
+{
+	int last = (dim + 7) / 8 - VX_REST_BLOCK;
+	int at = block * VX_REST_BLOCK;
+
+	if (at > last)
+		at = last > 0 ? last : 0;
+	return at;
+}
 
 /*
  * IEEE half precision.  nearest: ties to even, overflow to infinity.  up: the

@@ -35,11 +35,17 @@ vx_lanes_sum_double(const double *lane)
 		   ((lane[1] + lane[5]) + (lane[3] + lane[7]));
 }
 
-/* Row tails of bound and the transforms too short for a vector. */
+/* Kernels of files of their own, and what SIMD levels leave to plain C. */
 extern void vx_scalar_bound(const VxListQuery *q, const VxFactors *factors,
 							const int32_t *dots, int rows, float *est,
 							float *low);
 extern void vx_scalar_hadamard(float *x, int n, float scale);
+extern void vx_scalar_sign_sums(const uint8_t *units, int count,
+								const uint8_t *lut, const uint8_t *ahead,
+								int32_t *sums);
+extern void vx_scalar_rest_dots(const uint8_t *rows, const uint16_t *index,
+								int count, int dim, const int8_t *query,
+								int32_t *dots);
 extern void vx_scalar_dot_u8(const uint8_t *codes, int rows, int dim,
 							 const int8_t *query, int32_t *out);
 

@@ -201,17 +201,23 @@ search_scale(const VxQuantizer *quantizer, const float *o)
 
 /* Factors that put the lower bound below every distance. */
 static void
-set_loose(VxEntryFactors *factors)
+set_loose(VxEntryFactors *factors, VxSignFactors *signs)
 {
 	factors->f = 0.0f;
 	factors->n = FLT_MAX;
 	factors->sn = 0;
 	factors->en = HALF_MAX;
+	if (signs != NULL)
+		*signs = (VxSignFactors){.f = 0.0f, .sn = 0, .en = HALF_MAX};
 }
 
-static void
+/*
+ * s/n, e/n and f of a code by its sums.  Returns false when f leaves float's
+ * range: NaN and infinity come from a centroid beyond it.
+ */
+static bool
 set_factors(const VxQuantizer *quantizer, const VxCodeSums *sums, double norm,
-			VxEntryFactors *factors)
+			VxSignFactors *factors)
 {
 	uint16_t half = round_scale(sums->oy);
 	float n = (float) norm;
@@ -221,7 +227,6 @@ set_factors(const VxQuantizer *quantizer, const VxCodeSums *sums, double norm,
 	s = (double) vx_half_float(half) * (double) n;
 	e = norm *
 		sqrt(width2(s / norm, sums->oy, sums->yy * sums->oo, quantizer->dim));
-	factors->n = n;
 	factors->sn = half;
 	/* The surplus covers the rounding of e/n to float. */
 	factors->en = vx_half_up((float) (e / (double) n * (1.0 + 0x1p-22)));
@@ -230,14 +235,43 @@ set_factors(const VxQuantizer *quantizer, const VxCodeSums *sums, double norm,
 	else
 		f = norm * norm + 2.0 * s * sums->yc;
 	factors->f = (float) f;
-	/* NaN and infinity come from a centroid beyond float's range. */
-	if (!(fabs(f) < FACTOR_MAX))
-		set_loose(factors);
+	return fabs(f) < FACTOR_MAX;
+}
+
+/* Factors of the code u, and of its signs alone; u is left as signs. */
+static void
+set_all_factors(const VxQuantizer *quantizer, const VxListRef *list,
+				const float *o, double norm, uint8_t *u,
+				VxEntryFactors *factors, VxSignFactors *signs)
+{
+	int dim = quantizer->dim;
+	int levels = levels_of(quantizer->bits);
+	VxSignFactors whole;
+	VxCodeSums sums;
+	bool good;
+
+	vx_kernels->code_sums(u, o, list->rotated, dim, (float) levels + 0.5f,
+						  &sums);
+	good = set_factors(quantizer, &sums, norm, &whole);
+	factors->f = whole.f;
+	factors->n = (float) norm;
+	factors->sn = whole.sn;
+	factors->en = whole.en;
+	if (signs != NULL)
+	{
+		for (int i = 0; i < dim; i++)
+			u[i] = u[i] > levels;
+		vx_kernels->code_sums(u, o, list->rotated, dim, 0.5f, &sums);
+		good = set_factors(quantizer, &sums, norm, signs) && good;
+	}
+	if (!good)
+		set_loose(factors, signs);
 }
 
 void
-vx_encode(const VxQuantizer *quantizer, const VxListRef *list, const float *x,
-		  uint8_t *code, VxEntryFactors *factors, float *scratch)
+vx_encode_planes(const VxQuantizer *quantizer, const VxListRef *list,
+				 const float *x, uint8_t *code, VxEntryFactors *factors,
+				 VxSignFactors *signs, float *scratch)
 {
 	const VxKernels *kernels = vx_kernels;
 	int dim = quantizer->dim;
@@ -245,22 +279,29 @@ vx_encode(const VxQuantizer *quantizer, const VxListRef *list, const float *x,
 	float *o = scratch;
 	uint8_t *u = (uint8_t *) (scratch + dim);
 	double norm = sqrt(kernels->norm2(x, list->centroid, dim));
-	VxCodeSums sums;
 
 	memset(factors, 0, sizeof(*factors));
+	if (signs != NULL)
+		memset(signs, 0, sizeof(*signs));
 	if (!(norm > 0.0) || norm > NORM_MAX)
 	{
 		memset(u, levels + 1, (size_t) dim);
 		vx_pack(u, dim, quantizer->bits, code);
 		if (norm != 0.0)
-			set_loose(factors);
+			set_loose(factors, signs);
 		return;
 	}
 	/* The direction, not the residual, is rotated: no length is too small. */
 	kernels->scaled_difference(x, list->centroid, 1.0 / norm, dim, o);
 	vx_rotate(&quantizer->rotation, o);
 	kernels->quantize(o, dim, search_scale(quantizer, o), levels, u);
-	kernels->code_sums(u, o, list->rotated, dim, (float) levels + 0.5f, &sums);
 	vx_pack(u, dim, quantizer->bits, code);
-	set_factors(quantizer, &sums, norm, factors);
+	set_all_factors(quantizer, list, o, norm, u, factors, signs);
+}
+
+void
+vx_encode(const VxQuantizer *quantizer, const VxListRef *list, const float *x,
+		  uint8_t *code, VxEntryFactors *factors, float *scratch)
+{
+	vx_encode_planes(quantizer, list, x, code, factors, NULL, scratch);
 }

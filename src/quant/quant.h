@@ -99,9 +99,44 @@ extern void vx_encode(const VxQuantizer *quantizer, const VxListRef *list,
 					  const float *x, uint8_t *code, VxEntryFactors *factors,
 					  float *scratch);
 
+/*
+ * What is stored for the signs of a code alone, a code of 1 bit with the same
+ * n: y is -0.5 or 0.5.
+ */
+typedef struct VxSignFactors
+{
+	float f;
+	uint16_t sn;
+	uint16_t en;
+} VxSignFactors;
+
+/*
+ * vx_encode, and the factors of the signs (NULL: not wanted).  Where one set of
+ * factors would overflow both are loose.  bits must be 4.
+ */
+extern void vx_encode_planes(const VxQuantizer *quantizer,
+							 const VxListRef *list, const float *x,
+							 uint8_t *code, VxEntryFactors *factors,
+							 VxSignFactors *signs, float *scratch);
+
 /* Unpacks a code into dim unsigned levels; the inverse of vx_pack. */
 extern void vx_unpack(const uint8_t *code, int dim, int bits, uint8_t *levels);
 extern void vx_pack(const uint8_t *levels, int dim, int bits, uint8_t *code);
+
+/*
+ * Between levels of 4 bits and planes (kernel.h: sign_sums, rest_dots).
+ * A block of the sign plane may be spread over pages: both functions work on
+ * its units [first, first + count), whose bytes are at units, for one slot <
+ * VX_PLANE_SLOTS.  put changes the slot's nibbles only; get sets the top bits of
+ * the levels concerned and leaves the others alone, as vx_rest_get does with
+ * the lower three bits of all.
+ */
+extern void vx_sign_put(const uint8_t *levels, int dim, int slot, int first,
+						int count, uint8_t *units);
+extern void vx_sign_get(const uint8_t *units, int dim, int slot, int first,
+						int count, uint8_t *levels);
+extern void vx_rest_put(const uint8_t *levels, int dim, uint8_t *row);
+extern void vx_rest_get(const uint8_t *row, int dim, uint8_t *levels);
 
 /* x := x / |x| in double.  Returns false and leaves x alone when |x| = 0. */
 extern bool vx_normalize(float *x, int dim);
@@ -153,6 +188,67 @@ extern void vx_score(const VxQuery *query, const VxQuantizer *quantizer,
 					 const VxListQuery *list, const uint8_t *codes,
 					 const VxFactors *factors, int rows, const uint8_t *ahead,
 					 int32_t *dots, float *est, float *low);
+
+/* --- query, by planes (codes of 4 bits) ------------------------------- */
+
+/*
+ * Scores in two stages.  The first reads the signs: vx_sign_sums gives the exact
+ * sum of the int8 query over the set signs, vx_sign_score the estimate and
+ * bound of them.  The second reads the rest of the entries that are left and
+ * gives, by the same sum, exactly what vx_score gives for the whole code.
+ */
+typedef struct VxPlaneQuery
+{
+	int dim;
+	int32_t bias;		/* sum of the negative values of q8 */
+	const uint8_t *lut; /* 16 bytes a unit, see sign_sums */
+	const int8_t *rest; /* see rest_dots */
+} VxPlaneQuery;
+
+/* Bytes the tables of a query need. */
+extern size_t vx_plane_query_bytes(int dim);
+
+/* Fills the caller's tables from q8, and the struct. */
+extern void vx_plane_query_init(VxPlaneQuery *planes, const VxQuery *query,
+								int dim, uint8_t *tables);
+
+/*
+ * The list's terms for the signs, made of those for whole codes (vx_query_list).
+ */
+extern void vx_query_signs(const VxQuery *query, const VxQuantizer *quantizer,
+						   const VxListQuery *whole, float eps,
+						   VxListQuery *out);
+
+/*
+ * Adds units [first, first + count) of a lead's stream of blocks to the sums of
+ * its slots (VX_PLANE_SLOTS for each block that is touched, the lead's first
+ * slot at sums[0]).  units are their bytes, in one piece.  The first unit of a
+ * block starts its sums; each unit has to come once, in order.  ahead: bytes
+ * that will be read next, as many as units has, or NULL.
+ */
+extern void vx_sign_sums(const VxPlaneQuery *planes, const uint8_t *units,
+						 int first, int count, const uint8_t *ahead,
+						 int32_t *sums);
+
+/*
+ * Estimates and bounds of the first stage; list by vx_query_signs.  factors: f,
+ * sn and en of VxSignFactors, n of VxEntryFactors.  sums, factors, est and low
+ * must have room, and the factors be readable, up to the next multiple of
+ * VX_SCORE_ALIGN entries.
+ */
+extern void vx_sign_score(const VxListQuery *list, const VxFactors *factors,
+						  const int32_t *sums, int rows, float *est,
+						  float *low);
+
+/*
+ * The second stage for count entries: row index[i] of rows (of one page of the
+ * rest plane) has the sum of signs sums[i], which becomes its dot product, and
+ * the factors i; list by vx_query_list.  Room as in vx_sign_score.
+ */
+extern void vx_refine(const VxPlaneQuery *planes, const VxListQuery *list,
+					  const uint8_t *rows, const uint16_t *index, int count,
+					  const VxFactors *factors, int32_t *sums, float *est,
+					  float *low);
 
 /* --- k-means ---------------------------------------------------------- */
 

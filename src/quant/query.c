@@ -24,20 +24,45 @@
 #define H2_MIN 1e-20
 #define H2_MAX 1e20
 
-/* Rounds the direction o to int8, sets step (for unit length) and sum8. */
-static void
-round_query(VxQuery *query, const float *o, int dim)
+/*
+ * The magnitudes of the four dimensions of a unit of signs add up to at most
+ * this in steps.  Each may be rounded up by half a step: the sum of the rounded
+ * ones is at most 255, and the tables of the first plane hold exact sums.
+ */
+#define UNIT_STEPS 252.9f
+
+/* The step that keeps single dimensions, and (for 4 bits) units, in range. */
+static float
+choose_step(const float *o, int dim, int bits)
 {
 	float most = 0.0f;
-	float inverse;
+	float most_of_unit = 0.0f;
 
-	for (int i = 0; i < dim; i++)
+	for (int i = 0; i < dim; i += 4)
 	{
-		float magnitude = fabsf(o[i]);
+		float unit = 0.0f;
 
-		most = magnitude > most ? magnitude : most;
+		for (int j = i; j < dim && j < i + 4; j++)
+		{
+			float magnitude = fabsf(o[j]);
+
+			most = magnitude > most ? magnitude : most;
+			unit += magnitude;
+		}
+		most_of_unit = unit > most_of_unit ? unit : most_of_unit;
 	}
-	inverse = 127.0f / most;
+	most /= 127.0f;
+	most_of_unit /= UNIT_STEPS;
+	return bits == 4 && most_of_unit > most ? most_of_unit : most;
+}
+
+/* Rounds the direction o to int8, sets step (for unit length) and sum8. */
+static void
+round_query(VxQuery *query, const float *o, int dim, int bits)
+{
+	float step = choose_step(o, dim, bits);
+	float inverse = 1.0f / step;
+
 	for (int i = 0; i < dim; i++)
 	{
 		float v = o[i] * inverse;
@@ -46,7 +71,7 @@ round_query(VxQuery *query, const float *o, int dim)
 		query->q8[i] = (int8_t) level;
 		query->sum8 += level;
 	}
-	query->step = most / 127.0f;
+	query->step = step;
 }
 
 void
@@ -70,7 +95,7 @@ vx_query_init(VxQuery *query, const VxQuantizer *quantizer, const float *q,
 		return;
 	kernels->scaled_difference(q, from, 1.0 / norm, dim, scratch);
 	vx_rotate(&quantizer->rotation, scratch);
-	round_query(query, scratch, dim);
+	round_query(query, scratch, dim, quantizer->bits);
 	query->step = (float) (query->step * norm);
 }
 

@@ -13,6 +13,7 @@ typedef struct ScoreInput
 	int rows;
 	const float *q;
 	int queries;
+	bool signs; /* the first stage of codes in planes */
 } ScoreInput;
 
 /* queries * rows values each. */

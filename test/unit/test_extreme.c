@@ -122,13 +122,14 @@ is_ordinary(Shape shape)
 static void
 check_shape(Shape shape, VxMetric metric, int dim, int bits)
 {
+	bool signs = bits == 1; /* of a code of 4 bits */
 	float *x = unit_alloc(sizeof(float) * (size_t) (ROWS * dim));
 	float *q = unit_alloc(sizeof(float) * (size_t) (QUERIES * dim));
-	ScoreInput in = {x, ROWS, q, QUERIES};
+	ScoreInput in = {x, ROWS, q, QUERIES, signs};
 	UnitList list;
 	Scores s;
 
-	unit_list_init(&list, metric, dim, bits);
+	unit_list_init(&list, metric, dim, signs ? 4 : bits);
 	scores_init(&s, ROWS, QUERIES);
 	fill_shape(&list, shape, x, q);
 	score_list(&list, &in, EPS, &s);
@@ -166,6 +167,7 @@ shapes_of_metric(VxMetric metric)
 		{
 			if (unit_dims[d] > 4000 && shape % 4 != 2)
 				continue;
+			check_shape(shape, metric, unit_dims[d], 1);
 			check_shape(shape, metric, unit_dims[d], 4);
 			check_shape(shape, metric, unit_dims[d], 8);
 		}
@@ -194,7 +196,7 @@ tiny_ip_is_scaled(void)
 	};
 	static const double sizes[] = {1.0, 1e-12, 1e-16, 1e-30};
 	float x[ROWS * DIM], q[QUERIES * DIM];
-	ScoreInput in = {x, ROWS, q, QUERIES};
+	ScoreInput in = {x, ROWS, q, QUERIES, false};
 
 	for (int k = 0; k < 4; k++)
 	{
@@ -235,7 +237,7 @@ ip_follows_query_scale(void)
 		DIM = 65
 	};
 	float x[ROWS * DIM], q[2 * DIM];
-	ScoreInput in = {x, ROWS, q, 2};
+	ScoreInput in = {x, ROWS, q, 2, false};
 	uint64_t state = 53;
 	UnitList list;
 	Scores s;
@@ -263,10 +265,14 @@ check_loose(UnitList *list, const float *x)
 {
 	uint8_t code[4];
 	VxEntryFactors f;
+	VxSignFactors signs;
 
-	vx_encode(&list->quantizer, &list->ref, x, code, &f, list->scratch);
+	vx_encode_planes(&list->quantizer, &list->ref, x, code, &f, &signs,
+					 list->scratch);
 	CHECK(f.f == 0.0f && f.n == FLT_MAX && f.sn == 0 && f.en == 0x7bff,
 		  "f %g n %g sn %x en %x", f.f, f.n, f.sn, f.en);
+	CHECK(signs.f == 0.0f && signs.sn == 0 && signs.en == 0x7bff,
+		  "signs: f %g sn %x en %x", signs.f, signs.sn, signs.en);
 }
 
 /* Beyond float's range an entry is a candidate that never sets a threshold. */
@@ -275,7 +281,7 @@ huge_is_loose(void)
 {
 	float x[4] = {1e30f, 0, 0, 0};
 	float q[4] = {1, 2, 3, 4};
-	ScoreInput in = {x, 1, q, 1};
+	ScoreInput in = {x, 1, q, 1, false};
 	UnitList list;
 	Scores s;
 

@@ -17,6 +17,7 @@ typedef struct UnitTest
 /* One array by file, ended by a NULL name. */
 extern const UnitTest half_tests[];
 extern const UnitTest kernel_tests[];
+extern const UnitTest plane_tests[];
 extern const UnitTest exact_tests[];
 extern const UnitTest rotate_tests[];
 extern const UnitTest encode_tests[];
