@@ -165,27 +165,35 @@ dot_row(const uint8_t *row, int dim, const int8_t *query)
 	return _mm_cvtsi128_si32(sum);
 }
 
-/* The rows are few and apart: the next one is asked for in advance. */
+/* Rows that are on their way from memory while one is summed. */
+#define ROWS_AHEAD 6
+
+INLINE AVX2 void
+ask_for(const uint8_t *row, size_t bytes)
+{
+	for (size_t at = 0; at < bytes; at += 64)
+		_mm_prefetch((const char *) row + at, _MM_HINT_T0);
+}
+
+/* The rows are few and apart: no hardware guesses the next one. */
 AVX2 void
 vx_avx2_rest_dots(const uint8_t *rows, const uint16_t *index, int count,
 				  int dim, const int8_t *query, int32_t *dots)
 {
 	size_t bytes = (size_t) vx_rest_bytes(dim);
 
+	for (int i = 1; i < ROWS_AHEAD && i < count; i++)
+		ask_for(rows + index[i] * bytes, bytes);
 	for (int i = 0; i < count; i++)
 	{
 		const uint8_t *row = rows + index[i] * bytes;
-		uint8_t copy[4 * VX_REST_BLOCK] = {0};
+		uint8_t copy[4 * VX_REST_BLOCK];
 
-		if (i + 1 < count)
-		{
-			const uint8_t *next = rows + index[i + 1] * bytes;
-
-			for (size_t at = 0; at < bytes; at += 64)
-				_mm_prefetch((const char *) next + at, _MM_HINT_T0);
-		}
+		if (i + ROWS_AHEAD < count)
+			ask_for(rows + index[i + ROWS_AHEAD] * bytes, bytes);
 		if (bytes < 3 * VX_REST_BLOCK)
 		{
+			memset(copy, 0, sizeof(copy));
 			memcpy(copy, row, bytes);
 			row = copy;
 		}

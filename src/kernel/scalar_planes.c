@@ -23,22 +23,30 @@ vx_scalar_sign_sums(const uint8_t *units, int count, const uint8_t *lut,
 	}
 }
 
-/* The sum over the eight dimensions that start in one byte of each section. */
-static inline int32_t
-dot_byte(unsigned a, unsigned b, unsigned c, const int8_t *query)
+/*
+ * The eight dimensions of each of count bytes of the sections.  Four sums, so
+ * that the compiler finds independent work.
+ */
+static int32_t
+dot_block(const uint8_t *a, const uint8_t *b, const uint8_t *c,
+		  const int8_t *query, int count)
 {
-	const int8_t *q = query;
-	int32_t sum = 0;
+	int32_t sum[4] = {0};
 
-	sum += (int32_t) (a & 7) * q[0 * VX_REST_BLOCK];
-	sum += (int32_t) (a >> 3 & 7) * q[1 * VX_REST_BLOCK];
-	sum += (int32_t) (b & 7) * q[2 * VX_REST_BLOCK];
-	sum += (int32_t) (b >> 3 & 7) * q[3 * VX_REST_BLOCK];
-	sum += (int32_t) (c & 7) * q[4 * VX_REST_BLOCK];
-	sum += (int32_t) (c >> 3 & 7) * q[5 * VX_REST_BLOCK];
-	sum += (int32_t) (a >> 6 | (c >> 4 & 4)) * q[6 * VX_REST_BLOCK];
-	sum += (int32_t) (b >> 6 | (c >> 5 & 4)) * q[7 * VX_REST_BLOCK];
-	return sum;
+	for (int k = 0; k < count; k++)
+	{
+		const int8_t *q = query + k;
+
+		sum[0] += (a[k] & 7) * q[0 * VX_REST_BLOCK] +
+				  (a[k] >> 3 & 7) * q[1 * VX_REST_BLOCK];
+		sum[1] += (b[k] & 7) * q[2 * VX_REST_BLOCK] +
+				  (b[k] >> 3 & 7) * q[3 * VX_REST_BLOCK];
+		sum[2] += (c[k] & 7) * q[4 * VX_REST_BLOCK] +
+				  (c[k] >> 3 & 7) * q[5 * VX_REST_BLOCK];
+		sum[3] += (a[k] >> 6 | (c[k] >> 4 & 4)) * q[6 * VX_REST_BLOCK] +
+				  (b[k] >> 6 | (c[k] >> 5 & 4)) * q[7 * VX_REST_BLOCK];
+	}
+	return (sum[0] + sum[1]) + (sum[2] + sum[3]);
 }
 
 static int32_t
@@ -50,11 +58,10 @@ dot_row(const uint8_t *row, int dim, const int8_t *query)
 
 	for (int b = 0; b < blocks; b++)
 	{
-		int at = vx_rest_at(dim, b);
+		const uint8_t *at = row + vx_rest_at(dim, b);
 
-		for (int k = 0; k < VX_REST_BLOCK && at + k < bytes; k++)
-			sum += dot_byte(row[at + k], row[bytes + at + k],
-							row[2 * bytes + at + k], query + k);
+		sum += dot_block(at, at + bytes, at + 2 * bytes, query,
+						 bytes < VX_REST_BLOCK ? bytes : VX_REST_BLOCK);
 		query += 8 * VX_REST_BLOCK;
 	}
 	return sum;

@@ -244,3 +244,17 @@ vx_refine(const VxPlaneQuery *planes, const VxListQuery *list,
 		sums[count] = 0;
 	vx_kernels->bound(list, factors, sums, count, est, low);
 }
+
+void
+vx_refine_ahead(int dim, const uint8_t *rows, const uint16_t *index, int count)
+{
+	size_t bytes = (size_t) vx_rest_bytes(dim);
+
+	for (int i = 0; i < count; i++)
+	{
+		const uint8_t *row = rows + index[i] * bytes;
+
+		for (size_t at = 0; at < bytes; at += 64)
+			__builtin_prefetch(row + at);
+	}
+}

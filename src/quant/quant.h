@@ -250,6 +250,13 @@ extern void vx_refine(const VxPlaneQuery *planes, const VxListQuery *list,
 					  const VxFactors *factors, int32_t *sums, float *est,
 					  float *low);
 
+/*
+ * Asks the memory for rows that vx_refine reads soon, best those of the next
+ * page while one is worked on.
+ */
+extern void vx_refine_ahead(int dim, const uint8_t *rows, const uint16_t *index,
+							int count);
+
 /* --- k-means ---------------------------------------------------------- */
 
 /*

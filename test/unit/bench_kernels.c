@@ -1,7 +1,7 @@
 /*
  * bench_kernels.c
- *		What the kernels, the encoder, k-means and loading the matrix library
- *		cost here.  Prints; asserts nothing.
+ *		What the kernels, both stages of planes, the encoder and k-means cost
+ *		here.  Prints; asserts nothing.
  */
 #include <dlfcn.h>
 #include <math.h>
@@ -10,11 +10,12 @@
 #include <string.h>
 #include <time.h>
 
+#include "bench.h"
 #include "quant/quant.h"
 #include "quant/random.h"
 
-static double
-now(void)
+double
+bench_now(void)
 {
 	struct timespec t;
 
@@ -22,8 +23,8 @@ now(void)
 	return (double) t.tv_sec + 1e-9 * (double) t.tv_nsec;
 }
 
-static void *
-filled(size_t bytes, uint64_t seed)
+void *
+bench_filled(size_t bytes, uint64_t seed)
 {
 	uint64_t *words = malloc(bytes + 8);
 
@@ -60,8 +61,8 @@ time_dots(int dim, int bits, size_t total)
 	int stride = vx_code_bytes(dim, bits);
 	int rows = 8100 / (stride + 22);
 	size_t pages = total / 8192 + 1;
-	uint8_t *codes = filled(pages * 8192, 1);
-	int8_t *query = filled(VX_QUERY8_BYTES(dim), 2);
+	uint8_t *codes = bench_filled(pages * 8192, 1);
+	int8_t *query = bench_filled(VX_QUERY8_BYTES(dim), 2);
 	int32_t out[512];
 	double best = INFINITY;
 
@@ -70,7 +71,7 @@ time_dots(int dim, int bits, size_t total)
 		rows = 512;
 	for (int turn = 0; turn < 7; turn++)
 	{
-		double start = now();
+		double start = bench_now();
 		double ns;
 
 		for (size_t p = 0; p < pages; p++)
@@ -80,7 +81,7 @@ time_dots(int dim, int bits, size_t total)
 			else
 				vx_kernels->dot_u4(codes + p * 8192, rows, dim, query, out);
 		}
-		ns = (now() - start) / (double) pages / rows * 1e9;
+		ns = (bench_now() - start) / (double) pages / rows * 1e9;
 		best = ns < best ? ns : best;
 	}
 	free(codes);
@@ -122,14 +123,14 @@ bench_bound(void)
 		en[i] = vx_half_nearest(0.01f);
 		dots[i] = i;
 	}
-	start = now();
+	start = bench_now();
 	for (int turn = 0; turn < 100000; turn++)
 	{
 		vx_kernels->bound(&q, &factors, dots, ROWS, est, low);
 		dots[turn % ROWS] += est[turn % ROWS] > 0;
 	}
 	printf("%-6s bound: %.2f ns/entry\n", vx_kernels->name,
-		   (now() - start) / 100000 / ROWS * 1e9);
+		   (bench_now() - start) / 100000 / ROWS * 1e9);
 }
 
 static void
@@ -148,25 +149,25 @@ bench_encode(void)
 		VxQuantizer quantizer = {.metric = VX_METRIC_L2, .dim = dim, .bits = 4};
 		VxListRef list = {x, rotated};
 		VxEntryFactors factors;
-		double start = now();
+		double start = bench_now();
 		double t0_ms, rotate_us;
 
 		quantizer.t0 = vx_quantizer_t0(dim, 4, scratch);
-		t0_ms = (now() - start) * 1e3;
+		t0_ms = (bench_now() - start) * 1e3;
 		vx_rotation_init(&quantizer.rotation, dim, 1, signs);
 		vx_list_rotate(&quantizer, x, x + dim, rotated);
-		start = now();
+		start = bench_now();
 		for (int k = 0; k < 1000; k++)
 			vx_rotate(&quantizer.rotation, rotated);
-		rotate_us = (now() - start) * 1e3;
-		start = now();
+		rotate_us = (bench_now() - start) * 1e3;
+		start = bench_now();
 		for (int k = 0; k < 5000; k++)
 			vx_encode(&quantizer, &list, x + (size_t) (1 + k % 1000) * dim,
 					  code, &factors, scratch);
 		printf("%-6s dim %5d: encode %.2f us, of which rotation %.2f us; "
 			   "t0 %.2f ms (%.2f)\n",
-			   vx_kernels->name, dim, (now() - start) / 5000 * 1e6, rotate_us,
-			   t0_ms, quantizer.t0);
+			   vx_kernels->name, dim, (bench_now() - start) / 5000 * 1e6,
+			   rotate_us, t0_ms, quantizer.t0);
 		free(x);
 		free(signs);
 		free(scratch);
@@ -187,11 +188,11 @@ bench_kmeans(int64_t rows, int dim, int lists)
 					 .iterations = 8,
 					 .seed = 1};
 	void *scratch = malloc(vx_kmeans_scratch_bytes(&task));
-	double start = now();
+	double start = bench_now();
 	int made = vx_kmeans(&task, centroids, scratch);
 
 	printf("k-means %ld x %d, %d lists (%d made): %.2f s\n", (long) rows, dim,
-		   lists, made, now() - start);
+		   lists, made, bench_now() - start);
 	free(x);
 	free(centroids);
 	free(scratch);
@@ -228,6 +229,8 @@ main(int argc, char **argv)
 			bench_dots();
 			bench_bound();
 		}
+		if (only[0] == '\0' || strcmp(only, "planes") == 0)
+			bench_planes();
 		if (only[0] == '\0' || strcmp(only, "encode") == 0)
 			bench_encode();
 	}
