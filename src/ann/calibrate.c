@@ -50,7 +50,7 @@
 #define IP_SAFETY 0.8
 
 /* A query stops at once when all is found and it has read this part of the rows. */
-#define READ_SHARE 4
+#define READ_SHARE 16
 
 struct VxCalibrator
 {
