@@ -95,7 +95,9 @@ ask: ## ask the demo: make ask Q="play music in a terminal"
 demo-clean: ## stop the demo's server and remove the demo
 	@demo/demo.sh clean
 
-check: packages-test ## run all tests; the last line says N passed, N failed
+export SIMD
+
+check: packages-test ## run all tests; the last line says N passed, N failed (SIMD=scalar: without AVX2)
 	@test/check.sh $(MAKE) lint unit regress isolation tap
 
 unit: packages-test ## plain C tests of the layers below PostgreSQL

@@ -89,7 +89,8 @@ case $kind in
 regress | isolation)
 	# No autovacuum: its snapshot would keep rows that a test's VACUUM removes.
 	# shellcheck disable=SC2086 # a list of options
-	logged test/cluster.sh run $paths --conf "autovacuum = off" -- "$tool" --bindir="$bindir" \
+	logged test/cluster.sh run $paths --conf "autovacuum = off" \
+		--conf "vector_ext.simd = ${SIMD:-auto}" -- "$tool" --bindir="$bindir" \
 		--inputdir=$input --outputdir=../out --dbname="vx_$kind" \
 		--load-extension=vector_ext "$@"
 	if [ -f "$VX_KEEP/regression.diffs" ]; then

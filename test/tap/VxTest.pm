@@ -32,7 +32,9 @@ sub new_server
 	my ($name, $dims, %opts) = @_;
 	my $node = PostgreSQL::Test::Cluster->new($name);
 	$node->init(%{ $opts{init} || {} });
-	$node->append_conf('postgresql.conf', "jit = off\n" . ($opts{conf} || ''));
+	my $simd = $ENV{SIMD} || 'auto';
+	$node->append_conf('postgresql.conf',
+		"jit = off\nvector_ext.simd = $simd\n" . ($opts{conf} || ''));
 	$node->start;
 	$node->safe_psql('postgres', setup_sql($dims));
 	return $node;
