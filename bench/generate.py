@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Generates a large set of vectors as hard as real sentence embeddings.
+"""Generates a large set of vectors from real sentence embeddings.
 
 usage: generate.py DEBIAN OUT [--rows N] [--queries N] [--dims D] [--seed S]
 
@@ -13,7 +13,8 @@ are of unit length.  Queries come from the same process, after the rows.
 
 Writes OUT/vectors.f32 (rows x D, little-endian), OUT/queries.f32, OUT/truth.i32
 (the ten nearest rows of each query, by cosine, from 0) and OUT/difficulty.tsv,
-which says how hard the set is beside the real one.
+which says how hard the set is beside the real one and its own queries: easier
+than these, harder than its rows.
 """
 import argparse
 import os
@@ -97,6 +98,11 @@ def difficulty(base, queries, similarities):
     return contrast, dimension, np.median(similarities[:, NEIGHBOUR - 1])
 
 
+def read_unit(path):
+    x = np.fromfile(path, "<f2").reshape(-1, 512)
+    return normalized(x.astype(np.float32))
+
+
 def write_rows(generator, path, rows, dims):
     with open(path, "wb") as out:
         for at in range(0, rows, CHUNK):
@@ -115,8 +121,8 @@ def main():
     parser.add_argument("--seed", type=int, default=42)
     options = parser.parse_args()
 
-    base = np.fromfile(options.debian + "/vectors.f16", "<f2")
-    base = normalized(base.reshape(-1, 512).astype(np.float32))
+    base = read_unit(options.debian + "/vectors.f16")
+    questions = read_unit(options.debian + "/query_vectors.f16")
     os.makedirs(options.out, exist_ok=True)
     generator = Generator(base, options.dims, options.seed)
     rows = write_rows(generator, options.out + "/vectors.f32", options.rows,
@@ -128,10 +134,13 @@ def main():
 
     sample = base[generator.rng.choice(len(base), 1000, replace=False)]
     real, _ = nearest(base, sample, NEIGHBOUR, 1)
+    asked, _ = nearest(base, questions, NEIGHBOUR, 0)
     with open(options.out + "/difficulty.tsv", "w") as out:
         out.write("set\tcontrast at 10\tintrinsic dimension\tcosine of the 10th\n")
         for name, values in (
                 ("generated", difficulty(rows, queries, similarities)),
+                ("debian, held-out questions",
+                 difficulty(base, questions, asked)),
                 ("debian, its own rows", difficulty(base, sample, real))):
             out.write(name + "".join(f"\t{v:.3f}" for v in values) + "\n")
 
