@@ -2,8 +2,9 @@
  * build.h
  *		What the files of an index build share.
  *
- * Order of a build: survey, sample (sample.c), train (train.c), assign
- * (build.c, through rowsort.c), write (write.c).
+ * Order of a build: survey, sample (sample.c), train (train.c, cluster.c,
+ * balance.c), assign (build.c, by all of workers.c, through rowsort.c), write
+ * (write.c), calibrate (calibrate.c).
  */
 #ifndef VX_ANN_BUILD_H
 #define VX_ANN_BUILD_H

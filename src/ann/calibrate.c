@@ -224,18 +224,11 @@ static VxScan *
 make_scan(Relation index)
 {
 	VxScan *scan = palloc0(sizeof(VxScan));
-	int slots;
 
 	scan->context = CurrentMemoryContext;
 	scan->run_context = AllocSetContextCreate(
 		CurrentMemoryContext, "ann calibration run", ALLOCSET_DEFAULT_SIZES);
-	vx_ann_open(&scan->ann, index);
-	slots = TYPEALIGN(VX_SCORE_ALIGN, scan->ann.lead.slots);
-	scan->query_x = palloc(sizeof(float) * scan->ann.dims);
-	scan->centroid = palloc(sizeof(float) * scan->ann.dims);
-	scan->dots = palloc(sizeof(int32) * slots);
-	scan->est = palloc(sizeof(float) * slots);
-	scan->low = palloc(sizeof(float) * slots);
+	vx_scan_init(scan, index);
 	scan->ordered = true;
 	scan->eps = VX_EPS_DEFAULT;
 	return scan;

@@ -185,8 +185,6 @@ vx_probe_prepare(VxScan *scan)
 	scratch = palloc(sizeof(float) * dims);
 	vx_query_init(&scan->query, &ann->quantizer, scan->query_x, ann->centre,
 				  palloc(VX_QUERY8_BYTES(dims)), scratch);
-	/* Both quantisers have one rotation and centre, so one query serves them. */
-	scan->coarse = scan->query;
 	scan->query_ready = true;
 	pfree(scratch);
 }
@@ -202,7 +200,7 @@ vx_probe_order(VxScan *scan)
 
 	vx_probe_prepare(scan);
 	scan->list_count = vx_dir_read(
-		&scan->ann, scan->query_ready ? &scan->coarse : NULL, &scan->lists);
+		&scan->ann, scan->query_ready ? &scan->query : NULL, &scan->lists);
 	for (int i = 0; i < scan->list_count; i++)
 		scan->lists[i].key = order_key(scan, &scan->lists[i]);
 	scan->lists = sort_lists(scan->lists, scan->list_count);
@@ -260,12 +258,9 @@ table_value(const VxScan *scan, int target, int k)
 	return scan->ann.type->metric == VX_METRIC_IP ? entry->share : entry->kappa;
 }
 
-/*
- * The rule's parameter for the recall asked for and k rows: its logarithm is
- * interpolated in logit(recall) and ln k.
- */
-static double
-rule_parameter(const VxScan *scan)
+/* Its logarithm is interpolated in logit(recall) and ln k. */
+double
+vx_probe_parameter(const VxScan *scan)
 {
 	double k = Min(Max(scan->wanted, ks[0]), ks[VX_CALIBRATION_KS - 1]);
 	int t;
@@ -337,7 +332,7 @@ vx_probe_stop(const VxScan *scan)
 	if (scan->recall >= 1 || scanned < SCANNED_MIN)
 		return false;
 	return vx_probe_pressure(scan, vx_smallest_top(&scan->top), scan->wanted) >
-		   rule_parameter(scan);
+		   scan->parameter;
 }
 
 double

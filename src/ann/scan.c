@@ -33,6 +33,23 @@
 
 /* --- begin, rescan, end ------------------------------------------------------ */
 
+void
+vx_scan_init(VxScan *scan, Relation index)
+{
+	int dims;
+	int slots;
+
+	vx_ann_open(&scan->ann, index);
+	dims = scan->ann.dims;
+	slots = TYPEALIGN(VX_SCORE_ALIGN, scan->ann.lead.slots);
+	scan->query_raw = palloc(sizeof(float) * dims);
+	scan->query_x = palloc(sizeof(float) * dims);
+	scan->centroid = palloc(sizeof(float) * dims);
+	scan->dots = palloc(sizeof(int32) * slots);
+	scan->est = palloc(sizeof(float) * slots);
+	scan->low = palloc(sizeof(float) * slots);
+}
+
 IndexScanDesc
 annbeginscan(Relation index, int nkeys, int norderbys)
 {
@@ -41,7 +58,6 @@ annbeginscan(Relation index, int nkeys, int norderbys)
 		CurrentMemoryContext, "ann scan", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext caller = MemoryContextSwitchTo(context);
 	VxScan *scan = palloc0(sizeof(VxScan));
-	int slots;
 
 	if (norderbys > 1)
 		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
@@ -52,14 +68,7 @@ annbeginscan(Relation index, int nkeys, int norderbys)
 		AllocSetContextCreate(context, "ann scan run", ALLOCSET_DEFAULT_SIZES);
 	scan->row_context =
 		AllocSetContextCreate(context, "ann scan row", ALLOCSET_DEFAULT_SIZES);
-	vx_ann_open(&scan->ann, index);
-	slots = TYPEALIGN(VX_SCORE_ALIGN, scan->ann.lead.slots);
-	scan->query_raw = palloc(sizeof(float) * scan->ann.dims);
-	scan->query_x = palloc(sizeof(float) * scan->ann.dims);
-	scan->centroid = palloc(sizeof(float) * scan->ann.dims);
-	scan->dots = palloc(sizeof(int32) * slots);
-	scan->est = palloc(sizeof(float) * slots);
-	scan->low = palloc(sizeof(float) * slots);
+	vx_scan_init(scan, index);
 	if (norderbys > 0)
 	{
 		desc->xs_orderbyvals = palloc0(sizeof(Datum) * norderbys);
@@ -244,6 +253,7 @@ begin_round(VxScan *scan)
 		vx_handled_count(scan->handled) > scan->handled_limit)
 		return false;
 
+	scan->parameter = vx_probe_parameter(scan);
 	vx_smallest_init(&scan->top, scan->wanted - scan->returned);
 	if (scan->cut)
 	{

@@ -145,9 +145,9 @@ typedef struct VxScan
 	bool query_nan;	  /* every distance of a vector is NaN */
 	float *query_raw; /* as given */
 	float *query_x;	  /* as the index sees it */
-	bool query_ready; /* query and coarse are prepared */
-	VxQuery query;	  /* for entries */
-	VxQuery coarse;	  /* for the directory */
+	bool query_ready; /* query is prepared */
+	VxQuery query;	  /* for entries and for the directory, whose quantisers
+					   * have one rotation and one centre */
 	double query_norm;
 	double recall; /* settings frozen at rescan */
 	int probes;
@@ -165,12 +165,13 @@ typedef struct VxScan
 
 	/* The top phase. */
 	VxScanPhase phase;
-	int64 wanted;	/* rows this round is to confirm, in all */
-	int64 returned; /* rows returned so far */
-	bool exhausted; /* nothing is left for another round */
-	bool cut;		/* candidates above cut_key were left out */
-	double cut_key; /* smallest bound that may have been left out */
-	VxSmallest top; /* upper bounds of the wanted nearest */
+	int64 wanted;	  /* rows this round is to confirm, in all */
+	double parameter; /* of the probing rule, for so many */
+	int64 returned;	  /* rows returned so far */
+	bool exhausted;	  /* nothing is left for another round */
+	bool cut;		  /* candidates above cut_key were left out */
+	double cut_key;	  /* smallest bound that may have been left out */
+	VxSmallest top;	  /* upper bounds of the wanted nearest */
 	VxCandidates candidates;
 	VxHandled *handled;
 	int64 handled_limit; /* beyond, the scan drains */
@@ -215,6 +216,11 @@ typedef struct VxScan
 	int asked_list; /* lists before this one need not be asked for */
 } VxScan;
 
+/* --- scan.c ------------------------------------------------------------------- */
+
+/* Opens the index and allocates what a query is scored with. */
+extern void vx_scan_init(VxScan *scan, Relation index);
+
 /* --- probe.c ------------------------------------------------------------------ */
 
 /* Prepares the query against the centre, once the index is born. */
@@ -225,6 +231,9 @@ extern void vx_probe_prepare(VxScan *scan);
  * the directory, what was walked of lists that are still there is kept.
  */
 extern void vx_probe_order(VxScan *scan);
+
+/* The rule's parameter for the recall asked for and the rows wanted. */
+extern double vx_probe_parameter(const VxScan *scan);
 
 /*
  * How much more than needed was scanned when a scan that wants so many rows, of

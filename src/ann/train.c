@@ -24,8 +24,6 @@
 /* Rows that give the centre of a flat index. */
 #define FLAT_ROWS 10000
 
-#define KMEANS_ITERATIONS 6
-
 /* One list in so many comes from splitting the largest ones. */
 #define SPLIT_SHARE 4
 
@@ -49,7 +47,7 @@ kmeans_task(const VxBuild *build, int64 rows, int lists)
 		.rows = rows,
 		.dim = build->ann.dims,
 		.lists = lists,
-		.iterations = KMEANS_ITERATIONS,
+		.iterations = 1, /* no matter for the scratch */
 		.seed = build->options->seed,
 	};
 }

@@ -215,19 +215,9 @@ void
 vx_check_heap(VxCheck *check, Relation table, Snapshot snapshot)
 {
 	HeapCheck *heap = begin(check);
-	IndexInfo *info = BuildIndexInfo(check->index);
-	TableScanDesc scan;
 
-	/* A snapshot of our own instead of all rows, as amcheck does. */
-	info->ii_Concurrent = true;
-	info->ii_Unique = false;
-	info->ii_ExclusionOps = NULL;
-	info->ii_ExclusionProcs = NULL;
-	info->ii_ExclusionStrats = NULL;
 	/* From block 0 on: the places are read in that order. */
-	scan = table_beginscan_strat(table, snapshot, 0, NULL, true, false);
-	table_index_build_scan(table, check->index, info, true, false, check_row,
-						   heap, scan);
+	vx_inspect_scan_table(table, check->index, snapshot, check_row, heap);
 	/* The pointers behind the last row. */
 	go_to_block(heap, MaxBlockNumber);
 	MemoryContextDelete(heap->row_context);

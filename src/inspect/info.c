@@ -10,7 +10,9 @@
 
 #include "access/htup_details.h"
 #include "access/xlog.h"
+#include "catalog/index.h"
 #include "catalog/pg_class.h"
+#include "access/tableam.h"
 #include "access/transam.h"
 #include "access/xact.h"
 #include "fmgr.h"
@@ -86,6 +88,24 @@ vx_inspect_snapshot(Relation index)
 							   RelationGetRelationName(index)),
 						errhint("Use READ COMMITTED or a new transaction.")));
 	return snapshot;
+}
+
+void
+vx_inspect_scan_table(Relation table, Relation index, Snapshot snapshot,
+					  IndexBuildCallback callback, void *state)
+{
+	IndexInfo *info = BuildIndexInfo(index);
+	TableScanDesc scan =
+		table_beginscan_strat(table, snapshot, 0, NULL, true, false);
+
+	/* A snapshot of our own instead of all rows, as amcheck does. */
+	info->ii_Concurrent = true;
+	info->ii_Unique = false;
+	info->ii_ExclusionOps = NULL;
+	info->ii_ExclusionProcs = NULL;
+	info->ii_ExclusionStrats = NULL;
+	table_index_build_scan(table, index, info, true, false, callback, state,
+						   scan);
 }
 
 static const char *

@@ -5,6 +5,7 @@
 #ifndef VX_INSPECT_INSPECT_H
 #define VX_INSPECT_INSPECT_H
 
+#include "access/tableam.h"
 #include "utils/snapshot.h"
 
 #include "ann/ann.h"
@@ -23,6 +24,14 @@ extern void vx_inspect_check_owner(Oid index_id);
  * it sees may have been left out of the index.
  */
 extern Snapshot vx_inspect_snapshot(Relation index);
+
+/*
+ * Calls back, from block 0 of the table on, for every row that the snapshot sees
+ * and the index should have.
+ */
+extern void vx_inspect_scan_table(Relation table, Relation index,
+								  Snapshot snapshot,
+								  IndexBuildCallback callback, void *state);
 
 /* A list as counted now. */
 typedef struct VxListCount

@@ -13,7 +13,6 @@
 #include "access/genam.h"
 #include "access/htup_details.h"
 #include "access/table.h"
-#include "access/tableam.h"
 #include "catalog/index.h"
 #include "common/pg_prng.h"
 #include "fmgr.h"
@@ -73,24 +72,6 @@ typedef struct Recall
 } Recall;
 
 /* --- passes over the table ----------------------------------------------------- */
-
-/* Calls back for every row that the snapshot sees and the index should have. */
-static void
-scan_table(Recall *recall, IndexBuildCallback callback)
-{
-	IndexInfo *info = BuildIndexInfo(recall->ann.index);
-	TableScanDesc scan = table_beginscan_strat(recall->heap, recall->snapshot,
-											   0, NULL, true, false);
-
-	/* A snapshot instead of all rows, and nothing but the values. */
-	info->ii_Concurrent = true;
-	info->ii_Unique = false;
-	info->ii_ExclusionOps = NULL;
-	info->ii_ExclusionProcs = NULL;
-	info->ii_ExclusionStrats = NULL;
-	table_index_build_scan(recall->heap, recall->ann.index, info, true, false,
-						   callback, recall, scan);
-}
 
 /* The reservoir of Vitter's algorithm R; nothing is detoasted yet. */
 static void
@@ -182,7 +163,8 @@ find_truth(Recall *recall)
 	recall->x = MemoryContextAllocHuge(CurrentMemoryContext,
 									   sizeof(float) * dims * BLOCK_ROWS);
 	recall->block_tids = palloc(sizeof(ItemPointerData) * BLOCK_ROWS);
-	scan_table(recall, truth_row);
+	vx_inspect_scan_table(recall->heap, recall->ann.index, recall->snapshot,
+						  truth_row, recall);
 	feed_block(recall);
 }
 
@@ -306,7 +288,8 @@ measure(Recall *recall)
 	recall->q = MemoryContextAllocHuge(CurrentMemoryContext,
 									   sizeof(float) * recall->ann.dims *
 										   (Size) recall->sample);
-	scan_table(recall, sample_row);
+	vx_inspect_scan_table(recall->heap, recall->ann.index, recall->snapshot,
+						  sample_row, recall);
 	prepare_queries(recall);
 	if (recall->queries == 0)
 		return;
