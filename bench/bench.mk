@@ -1,11 +1,13 @@
 # The bench: `make bench`, part of the main Makefile.
 #
 #	make bench                       a few minutes, fewer queries and rounds
-#	make bench MODE=full NAME=epyc   what is worth keeping
+#	make bench MODE=full RUN=epyc   what is worth keeping
 #
-# MODE=quick|full, NAME of the results, ONLY="build search insert" (some),
-# QUERIES, ROUNDS, BUILDS, INSERTS (numbers), CPU (client and backend run on
-# it; -1: anywhere), REVISION (of what is measured).  The results go to bench/results/NAME.md and .tsv.
+# MODE=quick|full, RUN (name of the results), ONLY="build search ..." (some steps, see
+# README.md), QUERIES, ROUNDS, BUILDS, INSERTS, RESTARTS, SECONDS (numbers), CPU
+# (client and backend run on it; -1: anywhere), REVISION (of what is measured),
+# BENCH_PYTHON (that has faiss and hnswlib).  The results are RESULTS/RUN.md and .csv, the
+# plots IMG-*.svg.
 
 BENCH_BUILD = build/bench
 BENCH_C = $(wildcard bench/*.c)
@@ -21,25 +23,31 @@ BENCH_CONF = --conf 'fsync = on' --conf 'shared_buffers = 1GB' \
 	--conf 'max_parallel_maintenance_workers = 0' \
 	--conf 'plan_cache_mode = force_generic_plan'
 
-NAME ?= latest
+RUN ?= latest
 MODE ?= quick
+RESULTS ?= bench/results
+IMG ?= $(if $(filter full,$(MODE)),docs/img/debian,$(RESULTS)/$(RUN))
 REVISION ?= $(shell git describe --always --dirty 2>/dev/null)
 
 .PHONY: bench
 
 bench: $(BENCH_BUILD)/client
-	@mkdir -p bench/results
-	@VX_KEEP=$(CURDIR)/bench/results BENCH_MODE="$(MODE)" \
-	BENCH_NAME="$(NAME)" BENCH_ONLY="$(ONLY)" BENCH_QUERIES="$(QUERIES)" \
+	@mkdir -p $(RESULTS)
+	@VX_KEEP=$(abspath $(RESULTS)) BENCH_MODE="$(MODE)" \
+	BENCH_NAME="$(RUN)" BENCH_ONLY="$(ONLY)" BENCH_QUERIES="$(QUERIES)" \
 	BENCH_ROUNDS="$(ROUNDS)" BENCH_BUILDS="$(BUILDS)" \
-	BENCH_INSERTS="$(INSERTS)" BENCH_CPU="$(CPU)" BENCH_OUT=../out \
-	BENCH_CLIENT=$(BENCH_BUILD)/client \
+	BENCH_INSERTS="$(INSERTS)" BENCH_RESTARTS="$(RESTARTS)" \
+	BENCH_SECONDS="$(SECONDS)" BENCH_CPU="$(CPU)" BENCH_OUT=../out \
+	BENCH_CLIENT=$(BENCH_BUILD)/client BENCH_PYTHON="$(BENCH_PYTHON)" \
 	BENCH_REVISION="$(REVISION)" \
 	test/cluster.sh run $(BENCH_CONF) \
 		$(patsubst %,--copy %,$(BENCH_FILES)) -- python3 bench/run.py
-	@rm -f bench/results/server.log
+	@rm -f $(RESULTS)/server.log
+	@[ ! -f $(RESULTS)/$(RUN).csv ] || \
+		python3 bench/plot.py $(RESULTS)/$(RUN).csv $(IMG) "63,181 x 512"
 
 # After install, which brings the compiler and libpq where they are missing.
 $(BENCH_BUILD)/client: $(BENCH_C) bench/client.h | install
 	@mkdir -p $(BENCH_BUILD)
-	gcc $(BENCH_CFLAGS) $(BENCH_C) -L$$($(PG_CONFIG) --libdir) -lpq -lm -o $@
+	gcc $(BENCH_CFLAGS) $(BENCH_C) -L$$($(PG_CONFIG) --libdir) -lpq -lm \
+		-lpthread -o $@

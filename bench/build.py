@@ -1,41 +1,32 @@
-"""Builds: time, size and peak private memory of CREATE INDEX."""
+"""Builds: time by phase, size and peak memory of CREATE INDEX."""
 import os
 import re
 import statistics
 import threading
 import time
 
-from common import (DATABASE, INDEXES, Session, Table, digits, index_name,
-                    index_sql, log, run_sql)
+from common import Session, log, process_kb, run_sql
+from tables import Table, digits
 
 SAMPLE_SECONDS = 0.020
-MEMORY = "64MB"
 # Where the graph of hnsw fits; with less it goes to disk while it is built.
-MEMORY_HNSW = "512MB"
+MEMORY_HNSW = {"debian": "512MB", "large": "8GB"}
+# How many times faster than hnsw and ivfflat; None: whatever comes.
+WANTED = {"debian": (8, None), "large": (12, 2)}
+WANTED_SIZE = 9
 
 
-def private_kb(pid):
-    """RssAnon of a process, 0 when it is gone."""
-    try:
-        with open(f"/proc/{pid}/status") as status:
-            return int(re.search(r"RssAnon:\s*(\d+)", status.read())[1])
-    except (OSError, TypeError):
-        return 0
+class Sampler(threading.Thread):
+    """Watches a build: memory of backend and parallel workers, and phases."""
 
-
-def parent(pid):
-    with open(f"/proc/{pid}/status") as status:
-        return int(re.search(r"PPid:\s*(\d+)", status.read())[1])
-
-
-class MemorySampler(threading.Thread):
-    """Peak of the private memory of a backend and its parallel workers."""
-
-    def __init__(self, backend):
+    def __init__(self, database, backend):
         super().__init__(daemon=True)
-        self.backend, self.peak_kb = backend, 0
-        self.postmaster = parent(backend)
+        self.backend = backend
+        self.postmaster = process_kb(backend, "PPid")
         self.others = set(self.children())  # not workers of this build
+        self.segments = self.shared()
+        self.peak_kb, self.workers, self.phases = 0, 0, {}
+        self.session = Session(database)
         self.stopping = threading.Event()
 
     def children(self):
@@ -53,88 +44,211 @@ class MemorySampler(threading.Thread):
         except OSError:
             return False
 
+    def shared(self):
+        """Segments that the backend shares with its workers: {path: KB}."""
+        found = {}
+        try:
+            with open(f"/proc/{self.backend}/maps") as maps:
+                for path in set(re.findall(r"/dev/shm/PostgreSQL\.\S+",
+                                           maps.read())):
+                    inside = f"/proc/{self.backend}/root{path}"
+                    found[path] = os.stat(inside).st_blocks // 2
+        except OSError:
+            pass
+        return found
+
+    def memory_kb(self):
+        workers = [p for p in set(self.children()) - self.others
+                   if self.is_worker(p)]
+        self.workers = max(self.workers, len(workers))
+        private = sum(process_kb(p, "RssAnon")
+                      for p in [self.backend, *workers])
+        return private + sum(kb for path, kb in self.shared().items()
+                             if path not in self.segments)
+
+    def phase(self):
+        answer = self.session.run("SELECT phase FROM pg_stat_progress_create_index"
+                                  f" WHERE pid = {self.backend}")
+        return answer.removeprefix("building index: ") or "before and after"
+
     def run(self):
+        at, phase = time.monotonic(), "before and after"
         while not self.stopping.wait(SAMPLE_SECONDS):
-            workers = [p for p in set(self.children()) - self.others
-                       if self.is_worker(p)]
-            total = sum(map(private_kb, [self.backend, *workers]))
-            self.peak_kb = max(self.peak_kb, total)
+            self.peak_kb = max(self.peak_kb, self.memory_kb())
+            now, old, phase = time.monotonic(), phase, self.phase()
+            self.phases[old] = self.phases.get(old, 0) + now - at
+            at = now
+        self.phases[phase] = self.phases.get(phase, 0) + time.monotonic() - at
 
     def stop(self):
         self.stopping.set()
         self.join()
-        return self.peak_kb / 1024
+        self.session.close()
 
 
-def build(name, memory):
-    """Replaces the index; returns seconds, size in MB, peak memory in MB."""
-    session = Session(DATABASE[INDEXES[name][0]])
-    session.run(f"DROP INDEX IF EXISTS {index_name(name)}")
+class Build:
+    """One CREATE INDEX, or what the index remembers of it."""
+
+    def __init__(self, seconds, sampler=None):
+        self.seconds = seconds
+        self.peak_mb = sampler and sampler.peak_kb / 1024
+        self.workers = sampler and sampler.workers
+        self.phases = sampler.phases if sampler else {}
+
+
+def comment(memory, workers, seconds):
+    return f"bench: {seconds:.1f} s, {memory}, {workers} workers"
+
+
+def build(index, memory, workers):
+    """Replaces the index, which then remembers how long that took."""
+    session = Session(index.database)
+    session.run(f"DROP INDEX IF EXISTS {index.relation}")
     session.run("CHECKPOINT")
     session.run(f"SET maintenance_work_mem = '{memory}'")
-    sampler = MemorySampler(int(session.run("SELECT pg_backend_pid()")))
+    session.run(f"SET max_parallel_maintenance_workers = {workers}")
+    session.run(f"ALTER TABLE items SET (parallel_workers = {workers})")
+    sampler = Sampler(index.database, int(session.run("SELECT pg_backend_pid()")))
     sampler.start()
     start = time.monotonic()
-    session.run(index_sql(name))
+    session.run(index.create())
     seconds = time.monotonic() - start
-    peak = sampler.stop()
-    size = int(session.run(f"SELECT pg_relation_size('{index_name(name)}')"))
+    sampler.stop()
+    session.run("ALTER TABLE items RESET (parallel_workers)")
+    session.run(f"COMMENT ON INDEX {index.relation} IS "
+                f"'{comment(memory, workers, seconds)}'")
     session.close()
-    log(f"  {name} {memory}: {seconds:.2f} s, {size / 1e6:.1f} MB, "
-        f"peak {peak:.1f} MB")
-    return seconds, size / 1e6, peak
+    log(f"  {index.name} {memory}, {workers} workers: {seconds:.2f} s, "
+        f"peak {sampler.peak_kb / 1024:.1f} MB")
+    return Build(seconds, sampler)
 
 
-def settings(options):
-    """(index, maintenance_work_mem, repeats), an index's last one stays."""
-    all_ = [("ann flat", MEMORY, options.builds),
-            ("ann IVF", MEMORY, options.builds),
-            ("ivfflat", MEMORY, options.builds)]
+def remembered(index):
+    """(memory, workers, Build) of an index that was built before, or None."""
+    text = run_sql(index.database, "SELECT obj_description(to_regclass"
+                   f"('{index.relation}'), 'pg_class')")
+    found = re.match(r"bench: ([0-9.]+) s, (\w+), (\d+) workers", text)
+    return found and (found[2], int(found[3]), Build(float(found[1])))
+
+
+def plan(options):
+    """(index name, maintenance_work_mem, workers, repeats); the last stays."""
+    hnsw = MEMORY_HNSW[options.set.name]
+    if options.set.name == "large":
+        return [("ann flat", "2GB", 1, 1), ("ann IVF", "64MB", 1, 1),
+                ("ann IVF", "2GB", 1, 1), ("ivfflat", "2GB", 1, 1),
+                ("hnsw", hnsw, 1, 1)]
+    all_ = [("ann flat", "64MB", 0, options.builds),
+            ("ann IVF", "2GB", 0, 1), ("ann IVF", "64MB", 1, options.builds),
+            ("ann IVF", "2GB", 1, 1), ("ann IVF", "64MB", 0, options.builds),
+            ("ivfflat", "64MB", 0, options.builds), ("hnsw", hnsw, 0, 1)]
     if options.full:
-        all_.append(("hnsw", MEMORY, 1))
-    all_.append(("hnsw", MEMORY_HNSW, 1))
-    return [s for s in all_ if INDEXES[s[0]][0] in options.methods]
+        all_[-1:-1] = [("ivfflat", "64MB", 1, 1), ("hnsw", "64MB", 0, 1),
+                       ("hnsw", hnsw, 1, 1)]
+    return all_
 
 
 def only_create(options):
     """The indexes for the other steps, without a bench of builds."""
-    for name, (method, _, _) in INDEXES.items():
-        if method in options.methods:
-            run_sql(DATABASE[method],
-                    f"SET maintenance_work_mem = '{MEMORY_HNSW}'",
-                    index_sql(name))
+    for index in options.indexes():
+        run_sql(index.database, "SET maintenance_work_mem = "
+                f"'{MEMORY_HNSW[options.set.name]}'", index.create())
+
+
+def measure(options):
+    """{(index name, memory, workers): [Build]}"""
+    runs = {}
+    for name, memory, workers, repeats in plan(options):
+        index = options.set.index(name)
+        if index.extension not in options.methods:
+            continue
+        if options.rebuild and name not in options.rebuild:
+            kept = remembered(index)
+            if kept:
+                runs[(name, *kept[:2])] = [kept[2]]
+            continue
+        runs[(name, memory, workers)] = [build(index, memory, workers)
+                                         for _ in range(repeats)]
+    return runs
+
+
+def judge(options, table, targets):
+    wanted = WANTED[options.set.name]
+    for name, memory, workers, seconds, size, peak, peers in table:
+        if not name.startswith("ann"):
+            continue
+        what = f"{name}, {memory}, {workers} workers"
+        for (peer, (time_, bytes_)), factor in zip(peers.items(), wanted):
+            if time_ and factor:
+                targets.at_least(f"{what}: build time, {peer} / this",
+                                 time_ / seconds, factor)
+            if bytes_ and (memory, workers) == ("64MB", 1):
+                targets.at_least(f"{name}: index size, {peer} / this",
+                                 bytes_ / size, WANTED_SIZE)
+        if peak:
+            limit = 64 + 1024 * int(memory[:-2]) if memory.endswith("GB") \
+                else 64 + int(memory[:-2])
+            targets.at_most(f"{what}: peak MB of the build", peak, limit)
+
+
+def size_mb(index):
+    return int(run_sql(index.database, "SELECT pg_relation_size("
+                       f"'{index.relation}')")) / 1e6
+
+
+def rows(options, runs):
+    """(name, memory, workers, seconds, MB, peak MB, {peer: (seconds, MB)})"""
+    sizes = {name: size_mb(options.set.index(name)) for name, _, _ in runs}
+    seconds = {key: statistics.median(b.seconds for b in builds)
+               for key, builds in runs.items()}
+
+    def peer(name, workers):
+        times = [s for (n, memory, w), s in seconds.items()
+                 if n == name and w == workers and
+                 (n != "hnsw" or memory == MEMORY_HNSW[options.set.name])]
+        return min(times, default=None), sizes.get(name)
+    for key, builds in runs.items():
+        peaks = [b.peak_mb for b in builds if b.peak_mb]
+        yield (*key, seconds[key], sizes[key[0]],
+               statistics.median(peaks) if peaks else None,
+               {p: peer(p, key[2]) for p in ("hnsw", "ivfflat")})
+
+
+def phase_table(runs):
+    table = Table("Build phases: of CREATE INDEX, as its progress view says",
+                  ["index", "maintenance_work_mem, workers", "phase", "time s"],
+                  ["Of the first build of a row, sampled every 20 ms."], names=3)
+    for (name, memory, workers), builds in runs.items():
+        for phase, seconds in builds[0].phases.items():
+            if seconds >= 0.005:
+                table.add(name, f"{memory}, {workers}", phase, f"{seconds:.2f}")
+    return table
 
 
 def bench(options, targets):
     log("build")
-    runs = {}
-    plan = settings(options)
-    for repeat in range(options.builds):
-        for name, memory, repeats in plan:
-            if repeat < repeats:
-                runs.setdefault((name, memory), []).append(build(name, memory))
+    runs = measure(options)
+    all_ = list(rows(options, runs))
     table = Table(
-        "Build: CREATE INDEX over 63,181 rows, serial",
-        ["index", "maintenance_work_mem", "builds", "seconds", "MB",
-         "peak private MB", "hnsw time / this", "hnsw size / this"],
-        ["Time and memory are medians; memory is the highest RssAnon of the "
-         "backend and its parallel workers, sampled every 20 ms, so memory "
-         "that processes share is not in it. "
-         f"Ratios are to hnsw at {MEMORY_HNSW}, where its graph fits."])
-    median = {key: [statistics.median(x) for x in zip(*values)]
-              for key, values in runs.items()}
-    hnsw = median.get(("hnsw", MEMORY_HNSW))
-    for key, (seconds, size, peak) in median.items():
-        table.add(*key, len(runs[key]), f"{seconds:.2f}", f"{size:.1f}",
-                  f"{peak:.0f}",
-                  digits(hnsw[0] / seconds) if hnsw else None,
-                  digits(hnsw[1] / size) if hnsw else None)
-        if key[0].startswith("ann"):
-            if hnsw:
-                targets.at_least(f"{key[0]}: build time, hnsw / this",
-                                 hnsw[0] / seconds, 8)
-                targets.at_least(f"{key[0]}: index size, hnsw / this",
-                                 hnsw[1] / size, 8)
-            targets.at_most(f"{key[0]}: peak private MB of the build", peak,
-                            64 + 64)
-    return table
+        f"Build: CREATE INDEX over {options.set.title}",
+        ["index", "maintenance_work_mem, workers", "builds", "time s", "size MB",
+         "peak MB", "workers seen", "hnsw time / this", "ivfflat time / this",
+         "hnsw size / this"],
+        ["Time and memory are medians. Peak: the highest sum of RssAnon of the "
+         "backend and its parallel workers and of the memory that they share "
+         "for the build, sampled every 20 ms; buffers are not in it. Workers: "
+         "as many as may be, beside the backend, and how many there were. Times are divided by those of the peer with "
+         "as many workers, hnsw with "
+         f"{MEMORY_HNSW[options.set.name]}, where its graph fits. A row "
+         "without peak is an index that was kept: it remembers its time."])
+    for name, memory, workers, seconds, size, peak, peers in all_:
+        hnsw, ivfflat = peers["hnsw"], peers["ivfflat"]
+        table.add(name, f"{memory}, {workers}",
+                  len(runs[(name, memory, workers)]), f"{seconds:.2f}",
+                  f"{size:.1f}", digits(peak),
+                  runs[(name, memory, workers)][0].workers,
+                  digits(hnsw[0] / seconds) if hnsw[0] else None,
+                  digits(ivfflat[0] / seconds) if ivfflat[0] else None,
+                  digits(hnsw[1] / size) if hnsw[1] else None)
+    judge(options, all_, targets)
+    return [table, phase_table(runs)]

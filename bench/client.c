@@ -14,13 +14,14 @@
 #include "client.h"
 
 static const char usage[] =
-	"usage: client load|search|insert OPTION... <SPECIFICATION\n"
+	"usage: client COMMAND OPTION... <SPECIFICATION\n"
 	"  --base FILE     base vectors, float16, or float32 in NAME.f32\n"
 	"  --queries FILE  query vectors, likewise\n"
 	"  --dims N        dimensions of both\n"
 	"  --first N --count N   base rows to use\n"
 	"  --query-count N queries of a round\n"
 	"  --rounds N      timed rounds\n"
+	"  --seconds N     of a round of serve\n"
 	"  --batch N       rows of a transaction\n"
 	"  --cpu N         run client and backends on this CPU (-1: anywhere)\n"
 	"The specification has a line for each thing to measure, fields separated\n"
@@ -28,7 +29,10 @@ static const char usage[] =
 	"  load    database, table\n"
 	"  search  name, database, number of queries (0: all), settings, query,\n"
 	"          text that its plan must contain\n"
-	"  insert  name, database, table\n";
+	"  first   the same, but which query\n"
+	"  serve   as search, then clients, queries a second (0: closed loop)\n"
+	"  ingest, insert  name, database, table\n"
+	"client bandwidth takes neither.\n";
 
 void
 die(const char *format, ...)
@@ -132,6 +136,19 @@ query_value(PGconn *conn, const char *sql)
 	return value;
 }
 
+double
+log_end(PGconn *conn)
+{
+	char *text = query_value(conn, "SELECT pg_current_wal_insert_lsn()");
+	uint32_t high;
+	uint32_t low;
+
+	if (sscanf(text, "%X/%X", &high, &low) != 2)
+		die("not a log position: %s", text);
+	free(text);
+	return high * 4294967296.0 + low;
+}
+
 int
 read_specs(Spec **specs, int fields)
 {
@@ -182,9 +199,10 @@ parse(int argc, char **argv)
 		{"dims", 1, NULL, 'd'},	  {"first", 1, NULL, 'f'},
 		{"count", 1, NULL, 'c'},  {"query-count", 1, NULL, 'n'},
 		{"rounds", 1, NULL, 'r'}, {"batch", 1, NULL, 't'},
-		{"cpu", 1, NULL, 'p'},	  {NULL, 0, NULL, 0},
+		{"cpu", 1, NULL, 'p'},	  {"seconds", 1, NULL, 's'},
+		{NULL, 0, NULL, 0},
 	};
-	Options options = {.rounds = 3, .batch = 100, .cpu = -1};
+	Options options = {.rounds = 3, .batch = 100, .cpu = -1, .seconds = 1};
 	int option;
 
 	while ((option = getopt_long(argc, argv, "", names, NULL)) != -1)
@@ -218,6 +236,9 @@ parse(int argc, char **argv)
 			case 'p':
 				options.cpu = atoi(optarg);
 				break;
+			case 's':
+				options.seconds = atof(optarg);
+				break;
 			default:
 				die("%s", usage);
 		}
@@ -230,20 +251,31 @@ parse(int argc, char **argv)
 int
 main(int argc, char **argv)
 {
-	const char *command = argc > 1 ? argv[1] : "";
+	static const struct
+	{
+		const char *name;
+		void (*run)(const Options *options);
+	} commands[] = {
+		{"load", command_load},		{"search", command_search},
+		{"first", command_first},	{"serve", command_serve},
+		{"ingest", command_ingest}, {"insert", command_insert},
+	};
 	Options options;
 
 	if (argc < 2)
 		die("%s", usage);
+	if (strcmp(argv[1], "bandwidth") == 0)
+	{
+		command_bandwidth();
+		return 0;
+	}
 	options = parse(argc - 1, argv + 1);
 	pin(0, options.cpu);
-	if (strcmp(command, "load") == 0)
-		command_load(&options);
-	else if (strcmp(command, "search") == 0)
-		command_search(&options);
-	else if (strcmp(command, "insert") == 0)
-		command_insert(&options);
-	else
-		die("%s", usage);
-	return 0;
+	for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++)
+		if (strcmp(argv[1], commands[i].name) == 0)
+		{
+			commands[i].run(&options);
+			return 0;
+		}
+	die("%s", usage);
 }

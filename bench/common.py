@@ -1,4 +1,4 @@
-"""What the steps of the bench share: options, psql sessions, the client, tables.
+"""What the steps of the bench share: options, psql sessions, the client.
 
 Standard library only.  The server is the one that PGHOST and PGPORT name.
 """
@@ -7,24 +7,11 @@ import re
 import subprocess
 import sys
 
+import sets
+from sets import DATABASE
+
 HERE = os.path.dirname(os.path.abspath(__file__))
-DIMS = 512
-ROWS = 63181
-
-# The databases: both extensions define a type vector, so each has its own.
-DATABASE = {"pgvector": "bench_pgvector", "vector_ext": "bench_vector_ext"}
-EXTENSION = {"pgvector": "vector", "vector_ext": "vector_ext"}
-
-# Every index is made over the one table of its database, so that all of them
-# and the table fit in shared_buffers.  Each has a predicate of its own that
-# holds for all rows; a query that repeats it can use that index and no other,
-# and the planner drops the condition, which the index implies.
-INDEXES = {
-    "hnsw": ("pgvector", "hnsw", "m = 16, ef_construction = 64"),
-    "ivfflat": ("pgvector", "ivfflat", "lists = 250"),
-    "ann flat": ("vector_ext", "ann", "lists = 0"),
-    "ann IVF": ("vector_ext", "ann", ""),
-}
+DEFAULT_STEPS = "build search serve work flat cold reference ingest insert"
 
 
 class Options:
@@ -38,15 +25,33 @@ class Options:
         self.rounds = int(get("BENCH_ROUNDS") or (5 if self.full else 3))
         self.builds = int(get("BENCH_BUILDS") or (3 if self.full else 1))
         self.inserts = int(get("BENCH_INSERTS") or (10000 if self.full else 2000))
+        self.ingest = 10000 if self.full else 2500
         self.inserts_free = min(self.inserts, 3000)
-        self.steps = (get("BENCH_ONLY") or "build search insert").split()
+        self.seconds = float(get("BENCH_SECONDS") or (5 if self.full else 1))
+        self.restarts = int(get("BENCH_RESTARTS") or (5 if self.full else 2))
+        self.steps = (get("BENCH_ONLY") or DEFAULT_STEPS).split()
         self.cpu = int(get("BENCH_CPU") or os.cpu_count() - 1)
-        self.client = get("BENCH_CLIENT") or os.path.join(HERE, "client")
-        self.data = os.path.join(get("VX_SHARED", ""), "data/debian")
-        self.out = get("BENCH_OUT", ".")
-        self.name = get("BENCH_NAME", "latest")
-        self.revision = get("BENCH_REVISION", "unknown")
+        self.client = get("BENCH_CLIENT") or \
+            os.path.join(HERE, "../build/bench/client")
+        self.python = get("BENCH_PYTHON") or "/usr/bin/python3"
+        self.server = get("BENCH_SERVER")  # called with stop and start
+        self.out = get("BENCH_OUT") or "."
+        self.name = get("BENCH_NAME") or "latest"
+        self.revision = get("BENCH_REVISION") or "unknown"
+        self.set = sets.debian(os.path.join(get("VX_SHARED", ""), "data/debian"))
         self.methods = {}  # "pgvector", "vector_ext": version
+        self.search_rows = None  # of the step search
+        self.tables_made = False  # of the steps ingest and insert
+        self.rebuild = None  # names of indexes to build anew, None: all
+
+    @property
+    def query_count(self):
+        """Queries that the set's file holds."""
+        width = 2 if self.set.queries.endswith("f16") else 4
+        return os.path.getsize(self.set.queries) // (width * self.set.dims)
+
+    def indexes(self):
+        return [i for i in self.set.indexes if i.extension in self.methods]
 
 
 class Session:
@@ -94,7 +99,9 @@ def run_sql(database, *statements):
 def client(options, command, specs, *arguments):
     """Runs the client on lines of fields; returns its output lines, split."""
     done = subprocess.run(
-        [options.client, command, "--dims", str(DIMS), *arguments],
+        [options.client, command, "--dims", str(options.set.dims), "--base",
+         options.set.base, "--queries", options.set.queries,
+         *map(str, arguments)],
         input="".join("\t".join(map(str, s)) + "\n" for s in specs),
         stdout=subprocess.PIPE, text=True)
     if done.returncode:
@@ -102,71 +109,30 @@ def client(options, command, specs, *arguments):
     return [line.split("\t") for line in done.stdout.splitlines()]
 
 
-def load(options, method, table, count):
-    """A table (id, v) with the first rows of the data, vacuumed."""
-    database = DATABASE[method]
-    run_sql(database, f"CREATE TABLE {table} (id int4, v vector({DIMS}))")
-    client(options, "load", [(database, table)],
-           "--base", options.data + "/vectors.f16", "--count", str(count))
+def memory_bandwidth(options):
+    """GB/s that one core reads from memory."""
+    done = subprocess.run([options.client, "bandwidth"], check=True,
+                          stdout=subprocess.PIPE, text=True)
+    return float(done.stdout)
+
+
+def load(options, extension, table, count):
+    """A table (id, v) with the first rows of the set, vacuumed."""
+    database = DATABASE[extension]
+    run_sql(database,
+            f"CREATE TABLE {table} (id int4, v vector({options.set.dims}))")
+    client(options, "load", [(database, table)], "--count", count)
     run_sql(database, f"VACUUM ANALYZE {table}")
 
 
-def index_sql(name, table="items", predicate=True):
-    """CREATE INDEX for an index of INDEXES; its name is index_name()."""
-    _, method, reloptions = INDEXES[name]
-    with_ = f" WITH ({reloptions})" if reloptions else ""
-    where = f" WHERE {condition(name)}" if predicate else ""
-    return (f"CREATE INDEX {index_name(name, table)} ON {table} USING {method} "
-            f"(v vector_cosine_ops){with_}{where}")
-
-
-def index_name(name, table="items"):
-    return f"{table}_{name.replace(' ', '_').lower()}"
-
-
-def condition(name):
-    return f"id <> -{1 + list(INDEXES).index(name)}"
+def process_kb(pid, what):
+    """A line of a process's status, such as RssAnon; 0 when it is gone."""
+    try:
+        with open(f"/proc/{pid}/status") as status:
+            return int(re.search(rf"{what}:\s*(\d+)", status.read())[1])
+    except (OSError, TypeError):
+        return 0
 
 
 def log(text):
     print(text, file=sys.stderr, flush=True)
-
-
-class Table:
-    """A table of results: Markdown for people, lines for programs."""
-
-    def __init__(self, title, columns, notes=()):
-        self.title, self.columns, self.notes = title, columns, list(notes)
-        self.rows = []
-
-    def add(self, *values):
-        self.rows.append(["" if v is None else str(v) for v in values])
-
-    def markdown(self):
-        lines = [f"## {self.title}", "", row_text(self.columns),
-                 row_text(["-"] * len(self.columns))]
-        lines += [row_text(row) for row in self.rows] + [""]
-        lines += [note + "\n" for note in self.notes]
-        return "\n".join(lines)
-
-    def tsv(self):
-        """table, row (its first two cells), column, value"""
-        table = self.title.split(":")[0].lower()
-        return "".join(
-            f"{table}\t{row[0]}\t{row[1]}\t{column}\t{value}\n"
-            for row in self.rows
-            for column, value in zip(self.columns[2:], row[2:]))
-
-
-def row_text(cells):
-    return "| " + " | ".join(cells) + " |"
-
-
-def digits(value, significant=3):
-    """A number for a table: three digits that say something."""
-    if value is None:
-        return ""
-    if abs(value) >= 10 ** (significant - 1):
-        return f"{value:.0f}"
-    return re.sub(r"e.*", "", f"{value:.{significant}g}") if value >= 0.001 \
-        else f"{value:.5f}"

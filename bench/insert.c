@@ -23,20 +23,6 @@ typedef struct Target
 	int rows;
 } Target;
 
-/* Where the log ends now, in bytes. */
-static double
-log_end(PGconn *conn)
-{
-	char *text = query_value(conn, "SELECT pg_current_wal_insert_lsn()");
-	uint32_t high;
-	uint32_t low;
-
-	if (sscanf(text, "%X/%X", &high, &low) != 2)
-		die("not a log position: %s", text);
-	free(text);
-	return high * 4294967296.0 + low;
-}
-
 static void
 insert_row(PGconn *conn, int id, const char *vector, int bytes)
 {

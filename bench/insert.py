@@ -1,37 +1,44 @@
 """Inserts: single rows into a table with 50,000 rows and one index."""
-from common import (DATABASE, INDEXES, Table, client, digits, index_sql, load,
-                    log, run_sql)
+from common import client, load, log, run_sql
+from sets import DATABASE
+from tables import Table, digits
 
 BASE_ROWS = 50000
 BATCH = 100
 
 
 def tables(options):
-    """(name, method, table) of what is inserted into."""
-    if "vector_ext" in options.methods:
-        yield "no index", "vector_ext", "insert_none"
-    elif "pgvector" in options.methods:
-        yield "no index", "pgvector", "insert_none"
-    for name, (method, _, _) in INDEXES.items():
-        if method in options.methods:
-            yield name, method, "insert_" + name.replace(" ", "_").lower()
+    """(name, database, table) of what is inserted into."""
+    extension = max(options.methods)  # vector_ext where it is there
+    return [("no index", DATABASE[extension], "insert_none")] + [
+        (i.name, i.database, i.relation.replace("items", "insert"))
+        for i in options.indexes()]
 
 
-def make(options, name, method, table):
-    load(options, method, table, BASE_ROWS)
-    if name in INDEXES:
-        run_sql(DATABASE[method], "SET maintenance_work_mem = '512MB'",
-                index_sql(name, table, predicate=False))
-    log(f"  {table}")
+def make_tables(options, rows):
+    """Makes them, each with so many rows and its index, unless they are there.
+
+    items goes, which makes room in shared_buffers.
+    """
+    if options.tables_made:
+        return
+    options.tables_made = True
+    for extension in options.methods:
+        run_sql(DATABASE[extension], "DROP TABLE IF EXISTS items")
+    load(options, max(options.methods), "insert_none", rows)
+    for index in options.indexes():
+        table = index.relation.replace("items", "insert")
+        load(options, index.extension, table, rows)
+        run_sql(index.database, "SET maintenance_work_mem = '512MB'",
+                index.create(table))
+        log(f"  {table}")
+    run_sql("postgres", "CHECKPOINT")
 
 
 def run_client(options, all_, first, count, cpu):
     """Inserts rows first, first + 1, ...; the answers, and rates by name."""
-    answers = client(
-        options, "insert",
-        [(name, DATABASE[method], table) for name, method, table in all_],
-        "--base", options.data + "/vectors.f16", "--first", str(first),
-        "--count", str(count), "--batch", str(BATCH), "--cpu", str(cpu))
+    answers = client(options, "insert", all_, "--first", first, "--count",
+                     count, "--batch", BATCH, "--cpu", cpu)
     return answers, {a[0]: float(a[1]) for a in answers}
 
 
@@ -45,11 +52,8 @@ def judge(name, where, rate, targets):
 
 def bench(options, targets):
     log("insert")
-    for method in options.methods:  # make room in shared_buffers
-        run_sql(DATABASE[method], "DROP TABLE IF EXISTS items")
-    all_ = list(tables(options))
-    for name, method, table in all_:
-        make(options, name, method, table)
+    make_tables(options, BASE_ROWS)
+    all_ = tables(options)
     run_sql("postgres", "CHECKPOINT")
     table = Table(
         f"Insert: {options.inserts:,} rows, one a statement, into "
@@ -76,4 +80,4 @@ def bench(options, targets):
                       digits(rate[name] / rate["no index"]))
             if name.startswith("ann"):
                 judge(name, where, rate, targets)
-    return table
+    return [table]

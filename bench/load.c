@@ -27,7 +27,7 @@ add32(char *out, uint32_t value)
 }
 
 static void
-copy_rows(PGconn *conn, const Vectors *v, int first)
+send_rows(PGconn *conn, const Vectors *v, int first_id)
 {
 	static const char head[] = "PGCOPY\n\377\r\n\0\0\0\0\0\0\0\0\0";
 	static const uint16_t end = 0xFFFF;
@@ -42,13 +42,28 @@ copy_rows(PGconn *conn, const Vectors *v, int first)
 
 		memcpy(tuple, &fields, 2);
 		out = add32(out, 4);
-		out = add32(out, first + i);
+		out = add32(out, first_id + i);
 		out = add32(out, VECTOR_BYTES(v->dims));
 		vector_send(vectors_row(v, i), v->dims, out);
 		put(conn, tuple, bytes);
 	}
 	put(conn, &end, 2);
 	free(tuple);
+}
+
+void
+copy_vectors(PGconn *conn, const char *table, const Vectors *v, int first_id)
+{
+	char sql[300];
+
+	snprintf(sql, sizeof sql, "COPY %s (id, v) FROM STDIN (FORMAT binary)",
+			 table);
+	PQclear(expect_status(conn, PQexec(conn, sql), PGRES_COPY_IN));
+	send_rows(conn, v, first_id);
+	if (PQputCopyEnd(conn, NULL) != 1)
+		die("%s", PQerrorMessage(conn));
+	PQclear(expect_status(conn, PQgetResult(conn), PGRES_COMMAND_OK));
+	PQclear(PQgetResult(conn)); /* NULL: the command has ended */
 }
 
 void
@@ -62,15 +77,8 @@ command_load(const Options *options)
 	for (int i = 0; i < count; i++)
 	{
 		PGconn *conn = connect_to(specs[i].field[0], options);
-		char sql[300];
 
-		snprintf(sql, sizeof sql, "COPY %s (id, v) FROM STDIN (FORMAT binary)",
-				 specs[i].field[1]);
-		PQclear(expect_status(conn, PQexec(conn, sql), PGRES_COPY_IN));
-		copy_rows(conn, &v, options->first);
-		if (PQputCopyEnd(conn, NULL) != 1)
-			die("%s", PQerrorMessage(conn));
-		PQclear(expect_status(conn, PQgetResult(conn), PGRES_COMMAND_OK));
+		copy_vectors(conn, specs[i].field[1], &v, options->first);
 		PQfinish(conn);
 	}
 }

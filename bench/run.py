@@ -6,30 +6,23 @@ import platform
 import re
 
 import build
+import cold
+import flat
+import growth
+import ingest
 import insert
+import reference
 import search
-from common import (DATABASE, EXTENSION, ROWS, Options, Table, digits, load,
-                    log, run_sql)
+import serve
+import work
+from common import Options, load, log, run_sql
+from sets import DATABASE, EXTENSION
+from tables import Table, Targets, write_csv
 
-
-class Targets:
-    """What is wanted, what was measured."""
-
-    def __init__(self):
-        self.table = Table("Targets: what is wanted of vector_ext",
-                           ["what", "wanted", "measured", "verdict"])
-
-    def add(self, what, relation, value, wanted, met):
-        by = value / wanted if relation == "≥" else wanted / value
-        self.table.add(what, f"{relation} {wanted}",
-                       f"{value:.4f}" if wanted < 1 else digits(value),
-                       "met" if met else f"MISSED ({by:.2f} of it)")
-
-    def at_least(self, what, value, wanted):
-        self.add(what, "≥", value, wanted, value >= wanted)
-
-    def at_most(self, what, value, wanted):
-        self.add(what, "≤", value, wanted, value <= wanted)
+# In this order: later steps use the rows of search, ingest drops its table.
+STEPS = {"build": build, "search": search, "serve": serve, "work": work,
+         "flat": flat, "growth": growth, "cold": cold, "reference": reference,
+         "ingest": ingest, "insert": insert}
 
 
 def cpu_model():
@@ -54,10 +47,11 @@ def facts(options, start, load_before):
         " IN ('shared_buffers', 'fsync', 'jit', 'max_wal_size', 'autovacuum',"
         " 'max_parallel_maintenance_workers',"
         " 'max_parallel_workers_per_gather')")
-    table = Table("Facts: machine and versions", ["what", "value"])
+    table = Table("Facts: machine and versions", ["what", "value"], names=1)
     table.add("date", start.strftime("%Y-%m-%d %H:%M UTC"))
     table.add("revision", options.revision)
     table.add("mode", "full" if options.full else "quick")
+    table.add("set", f"{options.set.name}, {options.set.title}")
     table.add("PostgreSQL", server)
     for method, version in options.methods.items():
         table.add(method, version)
@@ -84,41 +78,54 @@ def make_databases(options):
         run_sql(DATABASE[method], f"CREATE EXTENSION {extension}")
 
 
+def find_databases(options):
+    """The databases that are there, for a set that was loaded before."""
+    for method, extension in EXTENSION.items():
+        database = DATABASE[method]
+        if run_sql("postgres", "SELECT 1 FROM pg_database WHERE datname = "
+                   f"'{database}'"):
+            options.methods[method] = run_sql(
+                database, "SELECT extversion FROM pg_extension WHERE extname = "
+                f"'{extension}'")
+
+
 def write(options, tables):
     path = os.path.join(options.out, options.name)
     text = "\n".join(table.markdown() for table in tables)
     with open(path + ".md", "w") as out:
         out.write(f"# Bench: {options.name}\n\n{text}")
-    with open(path + ".tsv", "w") as out:
-        for table in tables:
-            out.write(table.tsv() if len(table.columns) > 2 else "".join(
-                f"facts\t{what}\t\t\t{value}\n" for what, value in table.rows))
+    write_csv(path + ".csv", tables)
     print(text)
+
+
+def run_steps(options):
+    """Runs the steps asked for, in the order of STEPS, and writes the result."""
+    start = datetime.datetime.now(datetime.timezone.utc)
+    load_before = load_average()
+    targets = Targets()
+    tables = []
+    for name, step in STEPS.items():
+        if name in options.steps:
+            tables += step.bench(options, targets)
+    write(options, [facts(options, start, load_before), targets.table,
+                    *tables])
 
 
 def main():
     options = Options()
-    if not os.path.exists(options.data + "/vectors.f16"):
+    if not os.path.exists(options.set.base):
         print("skipped: bench needs the data set debian (../shared/data/debian)")
         return
-    start = datetime.datetime.now(datetime.timezone.utc)
-    load_before = load_average()
+    unknown = set(options.steps) - set(STEPS)
+    if unknown:
+        raise SystemExit(f"unknown steps: {' '.join(sorted(unknown))}")
     make_databases(options)
-    targets = Targets()
-    tables = []
-    if "build" in options.steps or "search" in options.steps:
+    if set(options.steps) - {"ingest", "insert"}:
         for method in options.methods:
-            load(options, method, "items", ROWS)
-    if "build" in options.steps:
-        tables.append(build.bench(options, targets))
-    elif "search" in options.steps:
-        build.only_create(options)
-    if "search" in options.steps:
-        tables.insert(0, search.bench(options, targets))
-    if "insert" in options.steps:
-        tables.append(insert.bench(options, targets))
-    write(options, [facts(options, start, load_before), targets.table,
-                    *tables])
+            load(options, method, "items", options.set.rows)
+        if "build" not in options.steps:
+            build.only_create(options)
+    run_steps(options)
 
 
 if __name__ == "__main__":

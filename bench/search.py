@@ -1,17 +1,13 @@
-"""Search: latency and recall@10 of every method and setting."""
+"""Search: latency and recall@10 of every method and setting, one client."""
 import math
 
-from common import (DATABASE, INDEXES, Table, client, condition, digits,
-                    index_name, log)
+from common import client, log
+from sets import DATABASE, ORDER
+from tables import Table, digits
 
-SETTINGS = [
-    ("hnsw", "hnsw.ef_search", [40, 100, 120, 200, 400]),
-    ("ivfflat", "ivfflat.probes", [10, 20, 25, 40, 80]),
-    ("ann flat", "vector_ext.recall", [0.95]),
-    ("ann IVF", "vector_ext.recall", [0.90, 0.95, 0.98, 0.99]),
-    ("ann IVF", "vector_ext.probes", [20, 40]),
-]
-ORDER = "ORDER BY v <=> $1 LIMIT 10"
+# Recall, and how many times faster than hnsw and ivfflat is wanted, by set.
+WANTED = {"debian": [(0.95, 6, 15), (0.99, 10, 20)],
+          "large": [(0.95, 8, 50), (0.99, 10, 50)]}
 
 
 class Row:
@@ -19,25 +15,55 @@ class Row:
 
     def __init__(self, fields):
         self.method, self.setting = fields[0].split(";")
-        (self.recall, self.p50, self.p99, self.qps,
-         self.cpu) = map(float, fields[2:])
+        self.recall, self.p50, self.p95, self.p99, self.qps, self.cpu = \
+            map(float, fields[2:])
+        self.value = float(self.setting.split(" = ")[1]) \
+            if " = " in self.setting else None
 
 
 def specifications(options):
-    for method, database in DATABASE.items():
-        if method in options.methods:
-            yield (f"sequential scan;{method}", database,
+    if options.set.name == "debian":  # over a million rows it takes seconds
+        for extension in options.methods:
+            yield (f"sequential scan;{extension}", DATABASE[extension],
                    options.exact_queries, "SET enable_indexscan = off",
                    f"SELECT id FROM items {ORDER}", "Seq Scan on items")
-    for name, variable, values in SETTINGS:
-        method = INDEXES[name][0]
-        if method not in options.methods:
-            continue
-        for value in values:
-            yield (f"{name};{variable} = {value}", DATABASE[method], 0,
-                   f"SET enable_seqscan = off; SET {variable} = {value}",
-                   f"SELECT id FROM items WHERE {condition(name)} {ORDER}",
-                   f"Index Scan using {index_name(name)} ")
+    for settings in options.set.settings:
+        index = options.set.index(settings.index)
+        if index.extension in options.methods:
+            for setting in settings.texts():
+                yield index.specification(setting, settings.queries)
+
+
+def rows(options):
+    """The rows of this run; measured when they are first asked for."""
+    if options.search_rows is None:
+        log("search")
+        options.search_rows = [Row(fields) for fields in client(
+            options, "search", specifications(options), "--query-count",
+            options.queries, "--rounds", options.rounds, "--cpu", options.cpu)]
+    return options.search_rows
+
+
+def of_method(options, method):
+    return [row for row in rows(options) if row.method == method]
+
+
+def ours_at(options, recall):
+    """Our fastest row with at least that recall, None if there is none."""
+    good = [row for row in of_method(options, options.set.ours.name)
+            if row.recall >= recall and row.setting.startswith("vector_ext.recall")]
+    return min(good, key=lambda row: row.p50, default=None)
+
+
+def typical(options, recall=0.95):
+    """Of each index, the row of its fastest setting with that recall."""
+    for index in options.indexes():
+        all_ = [row for row in of_method(options, index.name)
+                if not row.setting.startswith("vector_ext.probes")]
+        good = [row for row in all_ if row.recall >= recall]
+        if all_:
+            yield min(good, key=lambda row: row.p50) if good else \
+                max(all_, key=lambda row: row.recall)
 
 
 def latency_at(rows, recall):
@@ -69,61 +95,59 @@ def ratio_text(rows, ours):
     return p50 / ours.p50, mark + digits(p50 / ours.p50)
 
 
-def judge(rows, targets):
-    by = {}
-    for row in rows:
-        by.setdefault(row.method, []).append(row)
-    exact = min((r.p50 for r in by["sequential scan"]), default=None)
-    for row in by.get("ann flat", []):
+def judge(options, targets):
+    exact = min((r.p50 for r in of_method(options, "sequential scan")),
+                default=None)
+    for row in of_method(options, "ann flat"):
         targets.at_least("ann flat: recall@10", row.recall, 0.999)
-        targets.at_least("ann flat: p50, sequential scan / this",
-                         exact / row.p50, 100)
-    good = [r for r in by.get("ann IVF", []) if r.recall >= 0.95]
-    default = next((r for r in by.get("ann IVF", [])
-                    if r.setting == "vector_ext.recall = 0.95"), None)
-    if default:
-        targets.at_least("ann IVF: recall@10 at the default", default.recall,
-                         0.95)
-    if good:
-        ours = min(good, key=lambda row: row.p50)
-        for peer, factor in (("hnsw", 3), ("ivfflat", 8)):
-            if peer in by:
+        if exact:
+            targets.at_least("ann flat: p50, sequential scan / this",
+                             exact / row.p50, 100)
+    for row in of_method(options, options.set.ours.name):
+        if row.setting.startswith("vector_ext.recall"):
+            targets.at_least(f"{row.method}: recall@10 at {row.setting}",
+                             row.recall, row.value - 0.01)
+    for recall, *factors in WANTED[options.set.name]:
+        ours = ours_at(options, recall)
+        if not ours:
+            targets.not_measured(f"{options.set.ours.name}: p50 at recall "
+                                 f"{recall}", "no setting reaches it")
+            continue
+        for peer, factor in zip(("hnsw", "ivfflat"), factors):
+            ratio, text = ratio_text(of_method(options, peer), ours)
+            if ratio:
+                outside = "" if text[0].isdigit() else f" ({text[0]})"
                 targets.at_least(
-                    f"ann IVF ({ours.setting}, recall {ours.recall:.4f}): "
-                    f"p50, {peer} at that recall / this",
-                    ratio_text(by[peer], ours)[0], factor)
+                    f"{ours.method}, {ours.setting}, recall {ours.recall:.4f}: "
+                    f"p50, {peer} at that recall / this{outside}", ratio, factor)
 
 
 def bench(options, targets):
-    log("search")
-    rows = [Row(fields) for fields in client(
-        options, "search", specifications(options),
-        "--base", options.data + "/vectors.f16",
-        "--queries", options.data + "/query_vectors.f16",
-        "--query-count", str(options.queries),
-        "--rounds", str(options.rounds), "--cpu", str(options.cpu))]
-    peers = {peer: [r for r in rows if r.method == peer]
-             for peer in ("hnsw", "ivfflat")}
-    exact = min(r.p50 for r in rows if r.method == "sequential scan")
+    all_ = rows(options)
+    hnsw, ivfflat = of_method(options, "hnsw"), of_method(options, "ivfflat")
+    exact = min((r.p50 for r in of_method(options, "sequential scan")),
+                default=None)
     table = Table(
-        f"Search: ten nearest of 63,181 rows, {options.queries} queries",
-        ["method", "setting", "recall@10", "p50 ms", "p99 ms", "QPS",
+        f"Search: ten nearest of {options.set.title}, one client",
+        ["method", "setting", "recall@10", "p50 ms", "p95 ms", "p99 ms", "QPS",
          "CPU ms", "sequential scan / this", "hnsw / this", "ivfflat / this"],
-        [f"One client; medians of {options.rounds} interleaved rounds after a "
-         "warm one; client and backend on one CPU. CPU ms is what a query "
-         "costs the backend, which other work on the machine lengthens least. "
+        [f"{options.queries} queries; medians of {options.rounds} interleaved "
+         "rounds after a warm one; client and backend on one CPU. CPU ms is "
+         "what a query costs the backend, which other work on the machine "
+         "lengthens least. "
          "The last columns divide p50, of hnsw and ivfflat at the recall of "
          "the row: between two of their settings ln(p50) is taken as linear "
          "in recall; ≥ and ≤ mark a recall above or below all their settings, "
-         "where the nearest one's p50 is taken. "
-         f"The sequential scan is asked {options.exact_queries} queries."])
-    for row in rows:
+         "where the nearest one's p50 is taken. Fewer queries are asked of "
+         + (f"the sequential scan ({options.exact_queries})."
+            if exact else "ivfflat and ann flat (50) and hnsw (300).")])
+    for row in all_:
         ours = row.method.startswith("ann")
         table.add(row.method, row.setting, f"{row.recall:.4f}",
-                  f"{row.p50:.3f}", f"{row.p99:.3f}", digits(row.qps),
-                  f"{row.cpu:.3f}",
-                  digits(exact / row.p50),
-                  ratio_text(peers["hnsw"], row)[1] if ours else None,
-                  ratio_text(peers["ivfflat"], row)[1] if ours else None)
-    judge(rows, targets)
-    return table
+                  f"{row.p50:.3f}", f"{row.p95:.3f}", f"{row.p99:.3f}",
+                  digits(row.qps), f"{row.cpu:.3f}",
+                  digits(exact / row.p50) if exact else None,
+                  ratio_text(hnsw, row)[1] if ours else None,
+                  ratio_text(ivfflat, row)[1] if ours else None)
+    judge(options, targets)
+    return [table]
