@@ -9,10 +9,10 @@ PARALLEL = ("SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; "
             "SET max_parallel_workers_per_gather = {}")
 
 
-def specification(options, index, workers):
-    name, database, queries, settings, query, plan = index.specification(
+def specification(index, workers):
+    name, database, queries, _, query, plan = index.specification(
         f"{workers} workers")
-    settings = f"{index.only}; {PARALLEL.format(workers)}"
+    settings = f"SET enable_seqscan = off; {PARALLEL.format(workers)}"
     if workers:
         plan = "Gather Merge"
     return (name, database, queries, settings, query, plan)
@@ -26,7 +26,7 @@ def bench(options, targets):
     bandwidth = memory_bandwidth(options)
     workers = WORKERS if options.set.rows >= 500000 else (0,)
     rows = [Row(fields) for fields in client(
-        options, "search", [specification(options, index, n) for n in workers],
+        options, "search", [specification(index, n) for n in workers],
         "--query-count", min(options.queries, 50), "--rounds", options.rounds)]
     run_sql(index.database, "ALTER TABLE items RESET (parallel_workers)")
     table = Table(

@@ -90,25 +90,29 @@ def find_databases(options):
 
 
 def write(options, tables):
+    """Writes the files; the text."""
     path = os.path.join(options.out, options.name)
     text = "\n".join(table.markdown() for table in tables)
     with open(path + ".md", "w") as out:
         out.write(f"# Bench: {options.name}\n\n{text}")
     write_csv(path + ".csv", tables)
-    print(text)
+    return text
 
 
 def run_steps(options):
-    """Runs the steps asked for, in the order of STEPS, and writes the result."""
+    """Runs the steps asked for in the order of STEPS.
+
+    What was found is written after each, so that a run cut short keeps it.
+    """
     start = datetime.datetime.now(datetime.timezone.utc)
     load_before = load_average()
-    targets = Targets()
-    tables = []
+    targets, tables, text = Targets(), [], ""
     for name, step in STEPS.items():
         if name in options.steps:
             tables += step.bench(options, targets)
-    write(options, [facts(options, start, load_before), targets.table,
-                    *tables])
+            text = write(options, [facts(options, start, load_before),
+                                   targets.table, *tables])
+    print(text)
 
 
 def main():

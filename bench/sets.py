@@ -24,7 +24,6 @@ class Index:
     options: str
     relation: str
     predicate: str = ""
-    only: str = "SET enable_seqscan = off"
 
     @property
     def database(self):
@@ -47,7 +46,7 @@ class Index:
     def specification(self, setting, queries=0):
         """A line for client search, without what serve adds to it."""
         return (f"{self.name};{setting}", self.database, queries,
-                f"{self.only}; SET {setting}", self.query(),
+                f"SET enable_seqscan = off; SET {setting}", self.query(),
                 f"Index Scan using {self.relation} ")
 
 
@@ -87,18 +86,22 @@ class DataSet:
                     if i.extension == "vector_ext" and not i.options)
 
 
+def indexes(lists):
+    """Those of both sets; lists: of ivfflat."""
+    return [
+        Index("hnsw", "pgvector", "hnsw", "m = 16, ef_construction = 64",
+              "items_hnsw", "id <> -1"),
+        Index("ivfflat", "pgvector", "ivfflat", f"lists = {lists}",
+              "items_ivf", "id <> -2"),
+        Index("ann flat", "vector_ext", "ann", "lists = 0", "items_flat",
+              "id <> -3"),
+        Index("ann IVF", "vector_ext", "ann", "", "items_ann", "id <> -4")]
+
+
 def debian(folder):
-    def index(number, name, extension, method, options):
-        relation = f"items_{name.replace(' ', '_').lower()}"
-        return Index(name, extension, method, options, relation,
-                     f"id <> -{number}")
     return DataSet(
         "debian", 512, 63181, folder + "/vectors.f16",
-        folder + "/query_vectors.f16",
-        [index(1, "hnsw", "pgvector", "hnsw", "m = 16, ef_construction = 64"),
-         index(2, "ivfflat", "pgvector", "ivfflat", "lists = 250"),
-         index(3, "ann flat", "vector_ext", "ann", "lists = 0"),
-         index(4, "ann IVF", "vector_ext", "ann", "")],
+        folder + "/query_vectors.f16", indexes(250),
         [Settings("hnsw", "hnsw.ef_search", (40, 100, 120, 200, 400, 800)),
          Settings("ivfflat", "ivfflat.probes", (10, 20, 25, 40, 80, 120)),
          Settings("ann flat", "vector_ext.recall", (0.95,)),
@@ -108,22 +111,11 @@ def debian(folder):
 
 
 def large(folder):
-    """What generate.py wrote and large_load.sh loaded.
-
-    hnsw and ivfflat are over all rows, each with the other made expensive; so
-    are the lists of vector_ext, which the predicate of flat keeps apart.
-    """
+    """What generate.py wrote and large_load.sh loaded."""
     dims, base = 768, folder + "/vectors.f32"
     return DataSet(
         "large", dims, os.path.getsize(base) // (4 * dims), base,
-        folder + "/queries.f32",
-        [Index("hnsw", "pgvector", "hnsw", "m = 16, ef_construction = 64",
-               "items_hnsw", only="SET ivfflat.probes = 1000"),
-         Index("ivfflat", "pgvector", "ivfflat", "lists = 1000",
-               "items_ivf", only="SET hnsw.ef_search = 1000"),
-         Index("ann flat", "vector_ext", "ann", "lists = 0", "items_flat",
-               "id <> -1", only="SET vector_ext.probes = 30000"),
-         Index("ann IVF", "vector_ext", "ann", "", "items_ann")],
+        folder + "/queries.f32", indexes(1000),
         [Settings("hnsw", "hnsw.ef_search", (40, 100, 200, 400, 800), 300),
          Settings("ivfflat", "ivfflat.probes", (10, 25, 60, 120), 50),
          Settings("ann flat", "vector_ext.recall", (0.95,), 50),
