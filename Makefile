@@ -13,14 +13,14 @@ KERNEL_OBJS = src/kernel/kernel.o src/kernel/scalar.o \
 	src/kernel/avx2_distance.o src/kernel/avx2_code.o \
 	src/kernel/avx2_planes.o src/kernel/avx2_encode.o
 QUANT_OBJS = src/quant/rotate.o src/quant/encode.o src/quant/query.o \
-	src/quant/planes.o src/quant/kmeans.o src/quant/blas.o
+	src/quant/planes.o src/quant/assign.o src/quant/kmeans.o src/quant/blas.o
 TYPE_OBJS = src/type/vector_io.o src/type/vector_distance.o src/type/vector_op.o \
 	src/type/vector_cast.o src/type/vector_array.o src/type/vector_agg.o
 PAGE_OBJS = src/page/access.o src/page/record.o src/page/alloc.o \
 	src/page/build.o src/page/capacity.o
 ANN_OBJS = src/ann/options.o src/ann/support.o src/ann/validate.o \
 	src/ann/sample.o src/ann/train.o src/ann/balance.o src/ann/rowsort.o \
-	src/ann/cluster.o src/ann/workers.o src/ann/truth.o src/ann/calibrate.o \
+	src/ann/crew.o src/ann/cluster.o src/ann/workers.o src/ann/truth.o src/ann/calibrate.o \
 	src/ann/build.o src/ann/write.o src/ann/insert.o src/ann/choose.o src/ann/birth.o \
 	src/ann/directory.o src/ann/probe.o \
 	src/ann/walk.o src/ann/ahead.o src/ann/candidates.o src/ann/rerank.o src/ann/drain.o \

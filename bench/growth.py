@@ -29,10 +29,10 @@ def of_few(specification):
             "Index Scan using few_")
 
 
-def measure(options, specifications, *part):
+def measure(options, rows, specifications):
     return [Row(fields) for fields in client(
-        options, "search", specifications, "--query-count", options.queries,
-        "--rounds", 1, "--cpu", options.cpu, *part)]
+        options, "search", specifications, "--count", rows, "--query-count",
+        options.queries, "--rounds", 1, "--cpu", options.cpu)]
 
 
 def bench(options, targets):
@@ -44,9 +44,8 @@ def bench(options, targets):
     specs = [index.specification(f"vector_ext.recall = {value}")
              for value in VALUES]
     for _ in range(TURNS):
-        runs[few].append(measure(options, map(of_few, specs),
-                                 "--count", few))
-        runs[options.set.rows].append(measure(options, specs))
+        runs[few].append(measure(options, few, map(of_few, specs)))
+        runs[options.set.rows].append(measure(options, options.set.rows, specs))
     table = Table(
         f"Growth: {few:,} rows and {options.set.rows:,}",
         ["rows", "setting", "recall@10", "p50 ms", "CPU ms"],

@@ -6,149 +6,196 @@
  * A scan pays for the rows of the lists it visits, and it visits large lists
  * more often than small ones: evenly filled lists mean less work for the same
  * recall.
+ *
+ * Lists are split in rounds, so that processes can share them: in each round
+ * those that are more than half as large as the largest, which is nearly what
+ * taking the largest each time would choose.
  */
 #include "postgres.h"
 
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
-#include "ann/build.h"
+#include "ann/train.h"
 
 #define SPLIT_ITERATIONS 8
 
-typedef struct Balance
+/* A list to split; 0 rows for one that cannot be. */
+typedef struct Candidate
 {
-	VxBuild *build;
-	const VxSample *sample;
-	int32 *list_of; /* by row of the sample */
-	int64 *members; /* by list; 0 also when it cannot be split */
-	float *rows;	/* the members of one list */
-	int64 *numbers; /* their places in the sample */
-	int64 rows_max;
-} Balance;
+	int32 list;
+	int32 rows;
+} Candidate;
 
-/* Assigns the sample to the centroids as they are. */
-static void
-assign_sample(Balance *b)
+/* --- a split ---------------------------------------------------------------------- */
+
+/* Rows of the second half go behind the others, both in the order they had. */
+static int32
+divide_rows(VxTraining *training, const VxTrainPart *part)
 {
-	VxBuild *build = b->build;
-	Size dims = build->ann.dims;
-	int64 rows = b->sample->rows;
-	int block = vx_assign_block(build->lists);
-	float *norm2 = palloc(sizeof(float) * build->lists);
-	float *products;
+	int32 *order = training->order + part->first;
+	int32 *spare = training->spare + part->first;
+	const int32 *half = training->list_of + part->first;
+	int32 first = 0;
+	int32 second = 0;
 
-	/* As little as k-means took. */
-	block = Min(block, Max(64, rows / 8));
-	products = palloc(sizeof(float) * block * build->lists);
-	vx_norms2(build->centroids, build->lists, dims, norm2);
-	for (int64 at = 0; at < rows; at += block)
+	for (int32 i = 0; i < part->rows; i++)
 	{
-		CHECK_FOR_INTERRUPTS();
-		vx_assign(b->sample->x + at * dims, (int) Min(block, rows - at), dims,
-				  build->centroids, norm2, build->lists, products,
-				  b->list_of + at, NULL);
+		if (half[i] == 0)
+			order[first++] = order[i];
+		else
+			spare[second++] = order[i];
 	}
-	for (int64 i = 0; i < rows; i++)
-		b->members[b->list_of[i]]++;
-	pfree(products);
-	pfree(norm2);
+	memcpy(order + first, spare, sizeof(int32) * second);
+	return second;
 }
 
-static int
-largest_list(const Balance *b)
+static VxKmeans
+split_task(VxTraining *training, const VxTrainPart *part)
 {
-	int largest = 0;
-
-	for (int i = 1; i < b->build->lists; i++)
-		if (b->members[i] > b->members[largest])
-			largest = i;
-	return largest;
-}
-
-/* Copies the list's members, as many as there is room for. */
-static int64
-gather(Balance *b, int list)
-{
-	Size dims = b->build->ann.dims;
-	int64 count = 0;
-
-	for (int64 i = 0; i < b->sample->rows && count < b->rows_max; i++)
-	{
-		if (b->list_of[i] != list)
-			continue;
-		memcpy(b->rows + count * dims, b->sample->x + i * dims,
-			   sizeof(float) * dims);
-		b->numbers[count++] = i;
-	}
-	return count;
-}
-
-/* Cuts a list in two; the second half becomes the last list. */
-static void
-split(Balance *b, int list)
-{
-	VxBuild *build = b->build;
-	Size dims = build->ann.dims;
-	int64 count = gather(b, list);
-	float *halves = palloc(sizeof(float) * 2 * dims);
-	VxKmeans task = {
-		.x = b->rows,
-		.rows = count,
-		.dim = dims,
+	return (VxKmeans){
+		.x = training->x,
+		.chosen = training->order + part->first,
+		.rows = part->rows,
+		.dim = training->shared->dims,
 		.lists = 2,
 		.iterations = SPLIT_ITERATIONS,
-		.seed = build->options->seed,
+		.seed = training->shared->seed,
+		.block_rows = vx_train_block_rows(training, 2),
+		.list_of = training->list_of + part->first,
+		.order = training->spare + part->first,
+		.progress = vx_train_progress,
+		.progress_arg = training,
 	};
-	void *scratch = MemoryContextAllocHuge(CurrentMemoryContext,
-										   vx_kmeans_scratch_bytes(&task));
-	int made = vx_kmeans(&task, halves, scratch);
+}
 
-	b->members[list] = 0;
+/*
+ * Cuts a list in two.  The second half goes where its place in the job says, with
+ * no rows if there is none.
+ */
+void
+vx_train_split(VxTraining *training, int item)
+{
+	Size bytes = sizeof(float) * training->shared->dims;
+	int32 list = training->split[item];
+	VxTrainPart *part = &training->parts[list];
+	VxTrainPart *second =
+		&training->parts[training->shared->job.first_place + item];
+	float *halves = palloc(2 * bytes);
+	VxKmeans task = split_task(training, part);
+	void *state = palloc(vx_kmeans_state_bytes(&task));
+	int made = vx_kmeans(&task, halves, state, vx_train_work(training, &task));
+
+	second->rows = 0;
 	if (made == 2)
 	{
-		int added = build->lists++;
-
-		memcpy(build->centroids + list * dims, halves, sizeof(float) * dims);
-		memcpy(build->centroids + added * dims, halves + dims,
-			   sizeof(float) * dims);
-		for (int64 i = 0; i < count; i++)
-		{
-			const float *x = b->rows + i * dims;
-			bool second = vx_kernels->l2_squared(x, halves + dims, dims) <
-						  vx_kernels->l2_squared(x, halves, dims);
-
-			b->list_of[b->numbers[i]] = second ? added : list;
-			b->members[second ? added : list]++;
-		}
+		second->rows = divide_rows(training, part);
+		part->rows -= second->rows;
+		second->first = part->first + part->rows;
+		memcpy(training->centroids +
+				   (Size) part->place * training->shared->dims,
+			   halves, bytes);
+		memcpy(training->centroids +
+				   (Size) second->place * training->shared->dims,
+			   halves + training->shared->dims, bytes);
 	}
-	pfree(scratch);
+	pfree(state);
 	pfree(halves);
 }
 
-void
-vx_build_balance(VxBuild *build, const VxSample *sample, int lists, Size memory)
-{
-	Balance b = {.build = build, .sample = sample};
-	int largest;
+/* --- rounds ----------------------------------------------------------------------- */
 
-	b.rows_max = Max(memory / 2 / vx_build_vector_bytes(build), 2);
-	b.list_of = palloc(sizeof(int32) * sample->rows);
-	b.members = palloc0(sizeof(int64) * lists);
-	assign_sample(&b);
-	largest = largest_list(&b);
-	b.rows_max = Min(b.rows_max, b.members[largest]);
-	b.rows = MemoryContextAllocHuge(CurrentMemoryContext,
-									b.rows_max * vx_build_vector_bytes(build));
-	b.numbers = palloc(sizeof(int64) * b.rows_max);
-	while (build->lists < lists && b.members[largest] > 1)
+/* Largest first, then the lowest list. */
+static int
+compare_candidates(const void *a, const void *b)
+{
+	const Candidate *x = a;
+	const Candidate *y = b;
+
+	if (x->rows != y->rows)
+		return x->rows > y->rows ? -1 : 1;
+	return x->list < y->list ? -1 : 1;
+}
+
+/* Chooses at most most lists to split; returns how many. */
+static int
+choose_lists(VxTraining *training, Candidate *all, int lists, int most)
+{
+	int chosen = 0;
+
+	for (int i = 0; i < lists; i++)
+		all[i] = (Candidate){.list = i, .rows = training->parts[i].rows};
+	qsort(all, lists, sizeof(Candidate), compare_candidates);
+	while (chosen < Min(most, lists) && all[chosen].rows > 1 &&
+		   all[chosen].rows > all[0].rows / 2)
+	{
+		training->split[chosen] = all[chosen].list;
+		chosen++;
+	}
+	return chosen;
+}
+
+/* Second halves that were made follow the lists; a list without one stays whole. */
+static int
+take_halves(VxTraining *training, int lists, int chosen)
+{
+	Size dims = training->shared->dims;
+	int first = lists;
+
+	for (int i = 0; i < chosen; i++)
+	{
+		const VxTrainPart *second = &training->parts[first + i];
+
+		if (second->rows == 0)
+		{
+			training->parts[training->split[i]].rows = 0;
+			continue;
+		}
+		if (first + i != lists)
+			memcpy(training->centroids + lists * dims,
+				   training->centroids + (first + i) * dims,
+				   sizeof(float) * dims);
+		training->parts[lists] = *second;
+		training->parts[lists].place = lists;
+		lists++;
+	}
+	return lists;
+}
+
+static int
+split_round(VxTraining *training, Candidate *all, int lists, int most)
+{
+	VxTrainJob *job = &training->shared->job;
+	int chosen = choose_lists(training, all, lists, most);
+
+	for (int i = 0; i < chosen; i++)
+		training->parts[lists + i].place = lists + i;
+	job->kind = VX_TRAIN_SPLITS;
+	job->items = chosen;
+	job->first_place = lists;
+	if (chosen > 0)
+		vx_crew_run(training);
+	return chosen;
+}
+
+int
+vx_train_balance(VxTraining *training, int made, int lists)
+{
+	Candidate *all = palloc(sizeof(Candidate) * lists);
+	int32 *start = training->start;
+	int chosen;
+
+	vx_group_rows(training->list_of, training->rows, training->rows, made,
+				  training->order, start);
+	for (int i = 0; i < made; i++)
+		training->parts[i] = (VxTrainPart){
+			.first = start[i], .rows = start[i + 1] - start[i], .place = i};
+	while (made < lists &&
+		   (chosen = split_round(training, all, made, lists - made)) > 0)
 	{
 		CHECK_FOR_INTERRUPTS();
-		split(&b, largest);
-		largest = largest_list(&b);
+		made = take_halves(training, made, chosen);
 	}
-	pfree(b.rows);
-	pfree(b.numbers);
-	pfree(b.members);
-	pfree(b.list_of);
+	pfree(all);
+	return made;
 }

@@ -244,7 +244,7 @@ flush_block(Assigner *assigner)
 	if (build->lists > 1)
 		vx_assign(assigner->x, assigner->filled, build->ann.dims,
 				  build->centroids, assigner->norm2, build->lists,
-				  assigner->products, assigner->nearest, NULL);
+				  assigner->products, assigner->nearest);
 	vx_calibrate_feed(build, assigner->x, assigner->tids, assigner->nearest,
 					  assigner->filled);
 	for (int i = 0; i < assigner->filled; i++)
@@ -349,18 +349,18 @@ build_index(VxBuild *build)
 	int dims = declared_dims(build->index, build->options);
 	VxBuildTeam *team = NULL;
 	double heap_rows;
-	int workers;
 
 	vx_build_survey(build);
 	if (dims == 0)
 		dims = dims_of_rows(build);
 	begin_index(build, dims);
+	build->workers =
+		vx_compat_build_workers(build->heap, build->index, build->info);
 	vx_build_train(build);
 	vx_build_stage(VX_PROGRESS_ASSIGN, (int64) build->rows_expected);
-	workers = vx_compat_build_workers(build->heap, build->index, build->info);
 	/* Without a list yet, the first row decides. */
-	if (workers > 0 && build->lists > 0)
-		team = vx_workers_begin(build, workers);
+	if (build->workers > 0 && build->lists > 0)
+		team = vx_workers_begin(build, build->workers);
 	heap_rows =
 		team ? vx_workers_assign(team, build) : vx_build_assign(build, NULL);
 	vx_build_write(build, MAIN_FORKNUM);

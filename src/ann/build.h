@@ -2,9 +2,9 @@
  * build.h
  *		What the files of an index build share.
  *
- * Order of a build: survey, sample (sample.c), train (train.c, cluster.c,
- * balance.c), assign (build.c, by all of workers.c, through rowsort.c), write
- * (write.c), calibrate (calibrate.c).
+ * Order of a build: survey, sample (sample.c), train (train.c, cluster.c and
+ * balance.c, by all of crew.c), assign (build.c, by all of workers.c, through
+ * rowsort.c), write (write.c), calibrate (calibrate.c).
  */
 #ifndef VX_ANN_BUILD_H
 #define VX_ANN_BUILD_H
@@ -61,6 +61,7 @@ typedef struct VxBuild
 	IndexInfo *info;
 	const VxAnnOptions *options;
 	Size memory; /* bytes that sample, lists and sort may take */
+	int workers; /* to ask for */
 	VxAnnIndex ann;
 	/* From the survey. */
 	double rows_expected; /* rows that have a vector, an estimate */
@@ -153,23 +154,8 @@ extern void vx_build_choose_unit(VxBuild *build, const float *x, int64 rows);
 
 /* --- cluster.c ---------------------------------------------------------------- */
 
-/*
- * k-means: fills build->centroids with up to lists centroids of the sample, whose
- * rows it may put in another order.  Returns how many there are.
- */
-extern int vx_build_cluster(VxBuild *build, const VxSample *sample, int lists);
-
 /* Centroids that a row of the sample is compared with, over all rounds. */
 extern double vx_build_cluster_products(int lists);
-
-/* --- balance.c ---------------------------------------------------------------- */
-
-/*
- * Splits the largest lists until there are so many, or none can be split.
- * centroids must have room for them; memory is what the sample and they leave.
- */
-extern void vx_build_balance(VxBuild *build, const VxSample *sample, int lists,
-							 Size memory);
 
 /* --- calibrate.c -------------------------------------------------------------- */
 

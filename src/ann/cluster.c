@@ -7,17 +7,17 @@
  * its share of the lists; a last round over all of them lets rows at the borders
  * of groups have their say.  The work is 2 sqrt(lists) + lists comparisons a row
  * instead of several times lists.
+ *
+ * Processes share the steps of a k-means over all rows, and the groups.
  */
 #include "postgres.h"
 
 #include <math.h>
 
-#include "commands/progress.h"
 #include "miscadmin.h"
-#include "pgstat.h"
 #include "utils/memutils.h"
 
-#include "ann/build.h"
+#include "ann/train.h"
 
 /* Rounds of each level. */
 #define ITERATIONS 6
@@ -25,167 +25,179 @@
 /* With fewer lists one level is no slower. */
 #define TWO_LEVELS_MIN 128
 
-/* The whole training, for the report of progress. */
-typedef struct Training
-{
-	VxBuild *build;
-	const VxSample *sample;
-	int64 done; /* rows assigned by the steps that ended */
-	int64 total;
-} Training;
+/* --- over all rows ---------------------------------------------------------------- */
 
 static void
-report(void *arg, int64_t done, int64_t total)
+run_step(void *arg, const VxKmeansStep *step)
 {
-	const Training *training = arg;
+	VxTraining *training = arg;
 
-	CHECK_FOR_INTERRUPTS();
-	pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE,
-								 Min(training->done + done, training->total));
+	training->shared->job.items = step->items;
+	training->shared->job.step = *step;
+	vx_crew_run(training);
 }
 
-/* k-means of count rows of the sample, from row first on. */
+/* task: lists, iterations, seed and warm are set. */
 static int
-run_kmeans(Training *training, int64 first, int64 count, VxKmeans task,
-		   float *centroids)
+cluster_all(VxTraining *training, VxKmeans task)
 {
-	Size dims = training->build->ann.dims;
-	void *scratch;
-	int lists;
+	VxTrainShared *shared = training->shared;
+	uint64 done = pg_atomic_read_u64(&shared->done);
+	int made;
 
-	task.x = training->sample->x + first * dims;
-	task.rows = count;
-	task.dim = dims;
-	task.progress = report;
+	task.x = training->x;
+	task.rows = training->rows;
+	task.dim = shared->dims;
+	task.block_rows = vx_train_block_rows(training, task.lists);
+	task.list_of = training->list_of;
+	task.order = training->order;
+	task.run = run_step;
+	task.run_arg = training;
+	task.progress = vx_train_progress;
 	task.progress_arg = training;
-	scratch = MemoryContextAllocHuge(CurrentMemoryContext,
-									 vx_kmeans_scratch_bytes(&task));
-	lists = vx_kmeans(&task, centroids, scratch);
-	pfree(scratch);
-	training->done += count * task.iterations;
-	return lists;
+	shared->job.kind = VX_TRAIN_KMEANS;
+	shared->job.task = task;
+	made = vx_kmeans(&task, training->centroids, training->state,
+					 vx_train_work(training, &task));
+	/* Rounds that were not needed count as done. */
+	pg_atomic_write_u64(&shared->done, done + task.rows * task.iterations);
+	return made;
 }
 
-/* --- groups ---------------------------------------------------------------------- */
-
-/* The nearest group of each row. */
-static int32 *
-find_groups(Training *training, const float *groups, int count)
+/* The task of the job, with this process's pointers. */
+static void
+kmeans_item(VxTraining *training, int item)
 {
-	const VxSample *sample = training->sample;
-	Size dims = training->build->ann.dims;
-	int block = vx_assign_block(count);
-	int32 *group_of = MemoryContextAllocHuge(CurrentMemoryContext,
-											 sizeof(int32) * sample->rows);
-	float *scratch = palloc(sizeof(float) * block * count);
-	float *norm2 = palloc(sizeof(float) * count);
+	VxTrainJob *job = &training->shared->job;
+	VxKmeans task = job->task;
 
-	vx_norms2(groups, count, dims, norm2);
-	for (int64 row = 0; row < sample->rows; row += block)
-	{
-		CHECK_FOR_INTERRUPTS();
-		vx_assign(sample->x + row * dims, (int) Min(block, sample->rows - row),
-				  dims, groups, norm2, count, scratch, group_of + row, NULL);
-	}
-	pfree(norm2);
-	pfree(scratch);
-	return group_of;
+	task.x = training->x;
+	task.list_of = training->list_of;
+	task.order = training->order;
+	task.progress_arg = training;
+	task.progress = vx_train_progress;
+	vx_kmeans_item(&task, training->centroids, training->state,
+				   vx_train_work(training, &task), &job->step, item);
 }
+
+/* --- groups ----------------------------------------------------------------------- */
 
 /*
- * Puts the rows of each group together, in the order they had.  group_of becomes
- * where each row went; *start (count + 1) says where groups begin.
+ * A part for each group, with its share of the lists.  Returns how many centroids
+ * that makes.
  */
-static int64 *
-gather_groups(Training *training, int32 *group_of, int count)
+static int
+plan_groups(VxTraining *training, int count, int lists)
 {
-	const VxSample *sample = training->sample;
-	Size bytes = vx_build_vector_bytes(training->build);
-	Size dims = training->build->ann.dims;
-	int64 *start = palloc0(sizeof(int64) * (count + 1));
-	int64 *next = palloc(sizeof(int64) * count);
-	float *kept = palloc(bytes);
-	float *moved = palloc(bytes);
+	int32 *start = training->start;
+	int planned = 0;
 
-	for (int64 row = 0; row < sample->rows; row++)
-		start[group_of[row] + 1]++;
+	vx_group_rows(training->list_of, training->rows, training->rows, count,
+				  training->order, start);
 	for (int g = 0; g < count; g++)
-		start[g + 1] += start[g];
-	memcpy(next, start, sizeof(int64) * count);
-	for (int64 row = 0; row < sample->rows; row++)
-		group_of[row] = (int32) next[group_of[row]]++;
-	/* Along each cycle of the permutation. */
-	for (int64 row = 0; row < sample->rows; row++)
 	{
-		if (group_of[row] == row)
-			continue;
-		memcpy(kept, sample->x + row * dims, bytes);
-		while (group_of[row] != row)
-		{
-			int32 to = group_of[row];
+		VxTrainPart *part = &training->parts[g];
+		int upto = (int) ((int64) lists * start[g + 1] / training->rows);
 
-			memcpy(moved, sample->x + to * dims, bytes);
-			memcpy(sample->x + to * dims, kept, bytes);
-			memcpy(kept, moved, bytes);
-			group_of[row] = group_of[to];
-			group_of[to] = to;
-		}
+		part->first = start[g];
+		part->rows = start[g + 1] - start[g];
+		part->place = planned;
+		part->lists = Min(Max(upto - planned, 1), part->rows);
+		part->lists = Min(part->lists, lists - planned);
+		planned += part->lists;
 	}
-	pfree(kept);
-	pfree(moved);
-	pfree(next);
-	return start;
+	return planned;
 }
 
-/* --- two levels ----------------------------------------------------------------------- */
-
-/* Each group gets lists by its rows; returns how many were made. */
-static int
-divide_groups(Training *training, const int64 *start, int count, int lists)
+static void
+divide_group(VxTraining *training, int group)
 {
-	VxBuild *build = training->build;
-	int64 rows = training->sample->rows;
+	VxTrainShared *shared = training->shared;
+	VxTrainPart *part = &training->parts[group];
+	VxKmeans task = {
+		.x = training->x,
+		.chosen = training->order + part->first,
+		.rows = part->rows,
+		.dim = shared->dims,
+		.lists = part->lists,
+		.iterations = ITERATIONS,
+		.seed = shared->seed + 1 + group,
+		.block_rows = vx_train_block_rows(training, part->lists),
+		.list_of = training->list_of + part->first,
+		.order = training->spare + part->first,
+		.progress = vx_train_progress,
+		.progress_arg = training,
+	};
+	void *state;
+
+	if (part->lists == 0)
+		return;
+	state = MemoryContextAllocHuge(CurrentMemoryContext,
+								   vx_kmeans_state_bytes(&task));
+	part->lists = vx_kmeans(
+		&task, training->centroids + (Size) part->place * shared->dims, state,
+		vx_train_work(training, &task));
+	pfree(state);
+}
+
+/* Groups may have made fewer centroids than planned. */
+static int
+close_gaps(VxTraining *training, int count)
+{
+	Size dims = training->shared->dims;
 	int made = 0;
 
 	for (int g = 0; g < count; g++)
 	{
-		int64 here = start[g + 1] - start[g];
-		int upto = (int) (lists * start[g + 1] / rows);
-		VxKmeans task = {.lists = Max(upto - made, 1),
-						 .iterations = ITERATIONS,
-						 .seed = build->options->seed + 1 + g};
+		const VxTrainPart *part = &training->parts[g];
 
-		if (here == 0 || made == lists)
-			continue;
-		made += run_kmeans(training, start[g], here, task,
-						   build->centroids + (Size) made * build->ann.dims);
+		if (part->place != made)
+			memmove(training->centroids + made * dims,
+					training->centroids + part->place * dims,
+					sizeof(float) * dims * part->lists);
+		made += part->lists;
 	}
 	return made;
 }
 
 static int
-cluster_in_two(Training *training, int lists)
+cluster_in_two(VxTraining *training, int lists)
 {
-	VxBuild *build = training->build;
-	int wanted = (int) rint(sqrt(lists));
-	float *groups = MemoryContextAllocHuge(
-		CurrentMemoryContext, vx_build_vector_bytes(build) * wanted);
-	VxKmeans task = {.lists = wanted,
+	VxTrainShared *shared = training->shared;
+	VxKmeans task = {.lists = (int) rint(sqrt(lists)),
 					 .iterations = ITERATIONS,
-					 .seed = build->options->seed};
-	int count = run_kmeans(training, 0, training->sample->rows, task, groups);
-	int32 *group_of = find_groups(training, groups, count);
-	int64 *start = gather_groups(training, group_of, count);
-	int made = divide_groups(training, start, count, lists);
+					 .seed = shared->seed};
+	int count = cluster_all(training, task);
+	uint64 done = pg_atomic_read_u64(&shared->done);
 
-	pfree(groups);
-	pfree(group_of);
-	pfree(start);
-	task.lists = made;
+	(void) plan_groups(training, count, lists);
+	shared->job.kind = VX_TRAIN_GROUPS;
+	shared->job.items = count;
+	vx_crew_run(training);
+	pg_atomic_write_u64(&shared->done, done + training->rows * ITERATIONS);
+	task.lists = close_gaps(training, count);
 	task.iterations = 1;
 	task.warm = true;
-	return run_kmeans(training, 0, training->sample->rows, task,
-					  build->centroids);
+	return cluster_all(training, task);
+}
+
+/* --- entry points ------------------------------------------------------------------- */
+
+void
+vx_train_item(VxTraining *training, int item)
+{
+	switch (training->shared->job.kind)
+	{
+		case VX_TRAIN_KMEANS:
+			kmeans_item(training, item);
+			break;
+		case VX_TRAIN_GROUPS:
+			divide_group(training, item);
+			break;
+		case VX_TRAIN_SPLITS:
+			vx_train_split(training, item);
+			break;
+	}
 }
 
 double
@@ -195,20 +207,19 @@ vx_build_cluster_products(int lists)
 
 	if (lists < TWO_LEVELS_MIN)
 		return (double) ITERATIONS * lists;
-	/* A level of groups, and their rows found; lists of each; the last round. */
-	return (ITERATIONS + 1) * groups + ITERATIONS * lists / groups + lists;
+	/* A level of groups, lists of each, the last round. */
+	return ITERATIONS * groups + ITERATIONS * lists / groups + lists;
 }
 
 int
-vx_build_cluster(VxBuild *build, const VxSample *sample, int lists)
+vx_train_cluster(VxTraining *training, int lists)
 {
 	bool two = lists >= TWO_LEVELS_MIN;
-	Training training = {.build = build, .sample = sample};
-	VxKmeans task = {
-		.lists = lists, .iterations = ITERATIONS, .seed = build->options->seed};
+	VxKmeans task = {.lists = lists,
+					 .iterations = ITERATIONS,
+					 .seed = training->shared->seed};
 
-	training.total = sample->rows * (two ? 2 * ITERATIONS + 1 : ITERATIONS);
-	vx_build_stage(VX_PROGRESS_KMEANS, training.total);
-	return two ? cluster_in_two(&training, lists)
-			   : run_kmeans(&training, 0, sample->rows, task, build->centroids);
+	training->total = training->rows * (two ? 2 * ITERATIONS + 1 : ITERATIONS);
+	vx_build_stage(VX_PROGRESS_KMEANS, training->total);
+	return two ? cluster_in_two(training, lists) : cluster_all(training, task);
 }

@@ -3,8 +3,9 @@
  *		From a sample of rows to the centroids of the lists.
  *
  * Clustering is by squared L2 distance in every metric.  The sample, the
- * centroids and the scratch of k-means stay within build->memory together: less
- * memory means a smaller sample, in the extreme fewer lists, never an error.
+ * centroids and the scratch of k-means of all processes stay within
+ * build->memory together: less memory means a smaller sample, in the extreme
+ * fewer lists, never an error.
  */
 #include "postgres.h"
 
@@ -15,7 +16,7 @@
 #include "pgstat.h"
 #include "utils/memutils.h"
 
-#include "ann/build.h"
+#include "ann/train.h"
 
 /* Rows of the sample for each list: wanted, and least before lists go. */
 #define LIST_ROWS_WANTED 128
@@ -27,30 +28,19 @@
 /* One list in so many comes from splitting the largest ones. */
 #define SPLIT_SHARE 4
 
+/*
+ * Blocks of rows of all processes: the part of the memory they may take, and how
+ * many processes have blocks that are as large as pays.
+ */
+#define WORK_SHARE 16
+#define WORK_PROCESSES 8
+#define BLOCK_ROWS_MIN 8
+
 typedef struct TrainPlan
 {
 	int lists;
 	int64 rows; /* of the sample, at most */
 } TrainPlan;
-
-static float *
-alloc_vectors(const VxBuild *build, int64 rows)
-{
-	return MemoryContextAllocHuge(CurrentMemoryContext,
-								  rows * vx_build_vector_bytes(build));
-}
-
-static VxKmeans
-kmeans_task(const VxBuild *build, int64 rows, int lists)
-{
-	return (VxKmeans){
-		.rows = rows,
-		.dim = build->ann.dims,
-		.lists = lists,
-		.iterations = 1, /* no matter for the scratch */
-		.seed = build->options->seed,
-	};
-}
 
 /* --- how many lists and rows ---------------------------------------------------- */
 
@@ -64,40 +54,37 @@ lists_wanted(const VxBuild *build)
 	return (int) Min(rint(2 * sqrt(build->rows_expected)), VX_LISTS_MAX);
 }
 
+/*
+ * For blocks of rows, of all processes together; one that takes part has its
+ * share, and no more than pays.  It does not depend on how many there are, so
+ * neither does the sample.
+ */
+static Size
+work_bytes(const VxBuild *build, int lists)
+{
+	return Min(build->memory / WORK_SHARE,
+			   WORK_PROCESSES * sizeof(float) * vx_assign_block(lists) *
+				   ((Size) build->ann.dims + lists));
+}
+
+/* Centroids are there twice when they leave the training's memory. */
 static Size
 training_bytes(const VxBuild *build, int lists, int64 rows)
 {
-	VxKmeans task = kmeans_task(build, rows, lists);
-
-	return (rows + lists) * vx_build_vector_bytes(build) +
-		   vx_kmeans_scratch_bytes(&task);
-}
-
-static bool
-fits(const VxBuild *build, int lists, int64 rows)
-{
-	return training_bytes(build, lists, rows) <= build->memory;
+	return vx_train_lay_out(NULL, NULL, build->ann.dims, lists, rows) +
+		   lists * vx_build_vector_bytes(build) + work_bytes(build, lists);
 }
 
 /* The largest sample up to wanted that fits beside so many lists. */
 static int64
 rows_that_fit(const VxBuild *build, int lists, int64 wanted)
 {
-	int64 low = 0;
-	int64 high = wanted;
+	Size fixed = training_bytes(build, lists, 0);
+	double row = (training_bytes(build, lists, 1024) - fixed) / 1024.0;
 
-	if (fits(build, lists, high))
-		return high;
-	while (low + 1 < high)
-	{
-		int64 middle = low + (high - low) / 2;
-
-		if (fits(build, lists, middle))
-			low = middle;
-		else
-			high = middle;
-	}
-	return low;
+	if (fixed >= build->memory)
+		return 0;
+	return Min(wanted, (int64) ((build->memory - fixed) / row));
 }
 
 static TrainPlan
@@ -137,6 +124,93 @@ vx_build_plan(const VxBuild *build, int *lists, int64 *sample_rows)
 		return 0;
 	return plan.lists == 1 ? *sample_rows * vx_build_vector_bytes(build)
 						   : training_bytes(build, plan.lists, plan.rows);
+}
+
+/* --- memory --------------------------------------------------------------------- */
+
+/* Takes count items of size bytes from memory at *used, on lines of their own. */
+static void *
+carve(char *memory, Size *used, Size count, Size size)
+{
+	void *start = memory == NULL ? NULL : memory + *used;
+
+	*used = CACHELINEALIGN(*used + mul_size(count, size));
+	return start;
+}
+
+Size
+vx_train_lay_out(VxTraining *training, char *memory, int dims, int lists_max,
+				 int64 rows_max)
+{
+	VxTraining t;
+	VxKmeans task = {.rows = INT_MAX, .dim = dims, .lists = lists_max};
+	Size vector = sizeof(float) * dims;
+	Size used = 0;
+
+	t.shared = carve(memory, &used, 1, sizeof(VxTrainShared));
+	t.x = carve(memory, &used, rows_max, vector);
+	t.centroids = carve(memory, &used, lists_max, vector);
+	t.list_of = carve(memory, &used, rows_max, sizeof(int32));
+	t.order = carve(memory, &used, rows_max, sizeof(int32));
+	t.spare = carve(memory, &used, rows_max, sizeof(int32));
+	t.start = carve(memory, &used, lists_max + 1, sizeof(int32));
+	t.split = carve(memory, &used, lists_max, sizeof(int32));
+	t.parts = carve(memory, &used, lists_max, sizeof(VxTrainPart));
+	t.state = carve(memory, &used, vx_kmeans_state_bytes(&task), 1);
+	if (training == NULL)
+		return used;
+	training->shared = t.shared;
+	training->x = t.x;
+	training->centroids = t.centroids;
+	training->list_of = t.list_of;
+	training->order = t.order;
+	training->spare = t.spare;
+	training->start = t.start;
+	training->split = t.split;
+	training->parts = t.parts;
+	training->state = t.state;
+	return used;
+}
+
+int
+vx_train_block_rows(const VxTraining *training, int lists)
+{
+	Size row = sizeof(float) * ((Size) training->shared->dims + lists);
+	Size rows = training->shared->work_bytes / row;
+
+	return (int) Max(BLOCK_ROWS_MIN, Min(rows, (Size) vx_assign_block(lists)));
+}
+
+void *
+vx_train_work(VxTraining *training, const VxKmeans *task)
+{
+	Size bytes = vx_kmeans_work_bytes(task);
+
+	if (bytes > training->work_size)
+	{
+		if (training->work != NULL)
+			pfree(training->work);
+		training->work = NULL;
+		training->work = MemoryContextAllocHuge(CurrentMemoryContext, bytes);
+		training->work_size = bytes;
+	}
+	return training->work;
+}
+
+void
+vx_train_progress(void *arg, int rows)
+{
+	VxTraining *training = arg;
+	uint64 done;
+
+	CHECK_FOR_INTERRUPTS();
+	if (rows == 0)
+		return;
+	done = pg_atomic_add_fetch_u64(&training->shared->done, rows);
+	/* Workers leave the report to their leader. */
+	if (training->total > 0)
+		pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE,
+									 Min((int64) done, training->total));
 }
 
 /* --- training -------------------------------------------------------------------- */
@@ -202,50 +276,61 @@ vx_build_choose_unit(VxBuild *build, const float *x, int64 rows)
 		sum > 0 && isfinite(sum) ? ldexp(1, ilogb(sum) - 34) : 0x1p-40;
 }
 
+/* Sets build->centroids and lists. */
 static void
-cluster(VxBuild *build, const VxSample *sample, int lists)
+cluster(VxBuild *build, VxTraining *training, int lists)
 {
 	int first = lists - lists / SPLIT_SHARE;
-	Size used = (sample->rows + lists) * vx_build_vector_bytes(build);
+	int made;
 
 	vx_build_open_blas();
-	build->centroids = alloc_vectors(build, lists);
-	build->lists = vx_build_cluster(build, sample, first);
-	/* Far fewer than asked for: the rows have no more distinct values. */
-	if (build->lists >= first - first / 16 && first < lists)
-		vx_build_balance(build, sample, lists,
-						 build->memory > used ? build->memory - used : 0);
-	replace_infinite(build, build->centroids, build->lists);
+	vx_crew_begin(training);
+	made = vx_train_cluster(training, first);
+	made = vx_train_balance(training, made, lists);
+	vx_crew_end(training);
+	build->lists = made;
+	build->centroids = MemoryContextAllocHuge(
+		CurrentMemoryContext, made * vx_build_vector_bytes(build));
+	memcpy(build->centroids, training->centroids,
+		   made * vx_build_vector_bytes(build));
+	replace_infinite(build, build->centroids, made);
 }
 
-void
-vx_build_train(VxBuild *build)
+/* The sample is there. */
+static void
+train(VxBuild *build, VxTraining *training, const VxSample *sample, int lists)
 {
-	TrainPlan plan = plan_training(build);
-	VxSample sample = {.rows_max = plan.rows};
-	int lists;
-
-	build->lists = 0;
-	if (build->rows_expected == 0)
-		return;
-	sample.x = alloc_vectors(build, sample.rows_max);
-	vx_build_sample(build, &sample);
-	lists = (int) Min(plan.lists, sample.rows);
-	if (sample.rows > 0)
-	{
-		mean(&sample, build->ann.dims, build->ann.centre);
-		vx_build_choose_unit(build, sample.x, sample.rows);
-	}
+	training->rows = sample->rows;
+	mean(sample, build->ann.dims, build->ann.centre);
+	vx_build_choose_unit(build, sample->x, sample->rows);
 	if (lists > 1)
 	{
-		cluster(build, &sample, lists);
-		vx_calibrate_begin(build, &sample);
+		cluster(build, training, lists);
+		vx_calibrate_begin(build, sample);
 	}
-	pfree(sample.x);
 	/* One list is the flat index, whose centroid is the centre. */
 	if (lists == 1 || build->lists == 1)
 	{
 		build->lists = 1;
 		build->centroids = build->ann.centre;
 	}
+}
+
+void
+vx_build_train(VxBuild *build)
+{
+	TrainPlan plan = plan_training(build);
+	VxTraining *training;
+	VxSample sample = {.rows_max = plan.rows};
+
+	build->lists = 0;
+	if (build->rows_expected == 0)
+		return;
+	training = vx_crew_memory(build, plan.lists, plan.rows,
+							  work_bytes(build, plan.lists));
+	sample.x = training->x;
+	vx_build_sample(build, &sample);
+	if (sample.rows > 0)
+		train(build, training, &sample, (int) Min(plan.lists, sample.rows));
+	vx_crew_free(training);
 }

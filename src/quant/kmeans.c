@@ -1,164 +1,53 @@
 /*
  * kmeans.c
- *		Nearest centroids by matrix product, and Lloyd's k-means on top of it.
+ *		Lloyd's k-means, in steps whose items several processes can share.
  *
- * The matrix product decides only what its rounding cannot change; the rest is
- * measured in double (vx_assign), so results follow from input and seed.
+ * A round has two steps: blocks of rows are assigned to the nearest centroids,
+ * then each centroid moves to the mean of its rows, summed in the order of the
+ * rows by whoever takes that list.  So results follow from input and seed, not
+ * from who did what.  Between the steps one process alone groups the rows by
+ * list.
  */
 #include <math.h>
 #include <string.h>
 
-#include "quant/blas.h"
 #include "quant/quant.h"
 #include "quant/random.h"
 
-/* Rows that are not worth a matrix product. */
-#define ROWS_DIRECT 3
-
-/* Floats of distances that a block of rows may fill. */
-#define BLOCK_FLOATS (1 << 18)
 #define BLOCK_ROWS_MIN 64
-#define BLOCK_ROWS_MAX 1024
 
 /* Rows behind the origin that k-means computes around. */
-#define MEAN_ROWS 4096
+#define MEAN_ROWS 512
 
 /* Rows a list that the first half of the iterations looks at. */
 #define SAMPLE_ROWS_PER_LIST 64
 
-int
-vx_assign_block(int lists)
-{
-	int rows = BLOCK_FLOATS / (lists > 0 ? lists : 1);
+/* Rows summed between two calls of progress; a power of two. */
+#define SUM_ROWS 1024
 
-	if (rows < BLOCK_ROWS_MIN)
-		return BLOCK_ROWS_MIN;
-	return rows < BLOCK_ROWS_MAX ? rows : BLOCK_ROWS_MAX;
-}
+/* Kinds of steps. */
+#define ASSIGN_BLOCKS 0
+#define MOVE_CENTROIDS 1
 
-void
-vx_norms2(const float *x, int rows, int dim, float *norm2)
-{
-	for (int i = 0; i < rows; i++)
-		norm2[i] =
-			(float) vx_kernels->norm2(x + (size_t) i * (size_t) dim, NULL, dim);
-}
-
-/* The nearest of the lists whose key is not above limit, measured exactly. */
-static int32_t
-measure_below(const float *x, int dim, const float *centroids,
-			  const float *norm2, const float *dots, int lists, double limit)
-{
-	double best = INFINITY;
-	int32_t list = 0;
-
-	for (int j = 0; j < lists; j++)
-	{
-		double distance2;
-
-		/* Not a number counts as near. */
-		if (dots != NULL && (double) (norm2[j] - 2.0f * dots[j]) > limit)
-			continue;
-		distance2 =
-			vx_kernels->norm2(x, centroids + (size_t) j * (size_t) dim, dim);
-		if (distance2 < best)
-		{
-			best = distance2;
-			list = j;
-		}
-	}
-	return list;
-}
-
-static float
-largest_of(const float *x, int count)
-{
-	float largest = 0.0f;
-
-	for (int i = 0; i < count; i++)
-		largest = x[i] > largest ? x[i] : largest;
-	return largest;
-}
-
-void
-vx_assign(const float *x, int rows, int dim, const float *centroids,
-		  const float *norm2, int lists, float *scratch, int32_t *list,
-		  float *distance2)
-{
-	const VxKernels *kernels = vx_kernels;
-	double largest = (double) largest_of(norm2, lists);
-	/* Rounding of a product of dim terms, with a margin of about four. */
-	double rounding = 0x1p-22 * (4.0 + sqrt((double) dim) / 4.0);
-
-	bool product = rows > ROWS_DIRECT && lists > 1 &&
-				   vx_blas_product(x, rows, centroids, lists, dim, scratch);
-
-	for (int i = 0; i < rows; i++)
-	{
-		const float *row = x + (size_t) i * (size_t) dim;
-		const float *dots = scratch + (size_t) i * (size_t) lists;
-
-		if (lists == 1)
-			list[i] = 0;
-		else if (!product)
-			list[i] = measure_below(row, dim, centroids, norm2, NULL, lists,
-									INFINITY);
-		else
-		{
-			float smallest, second;
-			double limit =
-				rounding * (kernels->inner_product(row, row, dim) + largest);
-
-			list[i] = kernels->nearest(dots, norm2, lists, &smallest, &second);
-			limit += (double) smallest;
-			if (!((double) second > limit))
-				list[i] = measure_below(row, dim, centroids, norm2, dots, lists,
-										limit);
-		}
-		if (distance2 != NULL)
-			distance2[i] = (float) kernels->l2_squared(
-				row, centroids + (size_t) list[i] * (size_t) dim, dim);
-	}
-}
-
-/* --- k-means ---------------------------------------------------------- */
-
-/* The state of one vx_kmeans call, carved out of its scratch. */
+/* One vx_kmeans call as a process sees it. */
 typedef struct Training
 {
 	const VxKmeans *task;
 	int lists;
-	uint64_t random;
-	int64_t done;
-	int64_t total;
+	int block_rows;
 	float *centroids; /* relative to origin while training */
-	double *sums;	  /* lists * dim */
-	float *origin;	  /* mean of some rows */
-	float *norm2;	  /* |c|^2 by list */
-	float *block;	  /* rows of a block relative to origin */
+	/* In the state: */
+	int64_t *moved;	   /* rows that changed their list in this round */
+	float *origin;	   /* mean of some rows */
+	float *norm2;	   /* |c|^2 by list */
+	int32_t *start;	   /* of each list in task->order, and the end */
+	int32_t *splitter; /* a row that differs from the centroid, -1 none */
+	/* In the work: */
+	float *block; /* rows relative to origin */
 	float *dots;
-	float *distance2;  /* by row of a block */
+	double *sum;	   /* of a list */
 	int32_t *assigned; /* by row of a block */
-	int32_t *list_of;  /* by row of the task */
-	int32_t *members;  /* by list */
-	int32_t *away;	   /* members that differ from the centroid, by list */
-	int32_t *splitter; /* one such member at random, -1 for none, by list */
 } Training;
-
-/*
- * Rows of a block: at most an eighth of the rows, so that less memory for the
- * sample means less scratch too.
- */
-static int
-block_rows_of(const VxKmeans *task, int lists)
-{
-	int rows = vx_assign_block(lists);
-	int64_t share = task->rows / 8;
-
-	if (share < BLOCK_ROWS_MIN)
-		share = BLOCK_ROWS_MIN;
-	return rows < share ? rows : (int) share;
-}
 
 static int
 lists_made(const VxKmeans *task)
@@ -166,54 +55,110 @@ lists_made(const VxKmeans *task)
 	return task->lists < task->rows ? task->lists : (int) task->rows;
 }
 
-/* Takes count items of size bytes from scratch at *used, 64-byte aligned. */
-static void *
-carve(char *scratch, size_t *used, size_t count, size_t size)
+/* At most an eighth of the rows: a small sample needs little memory. */
+static int
+block_rows_of(const VxKmeans *task)
 {
-	void *start = scratch == NULL ? NULL : scratch + *used;
+	int rows = vx_assign_block(lists_made(task));
+	int64_t most = task->block_rows > 0 ? task->block_rows : task->rows / 8;
+
+	if (task->block_rows <= 0 && most < BLOCK_ROWS_MIN)
+		most = BLOCK_ROWS_MIN;
+	if (most > task->rows)
+		most = task->rows;
+	return rows < most ? rows : (int) most;
+}
+
+/* Takes count items of size bytes from base at *used, 64 bytes apart. */
+static void *
+carve(char *base, size_t *used, size_t count, size_t size)
+{
+	void *start = base == NULL ? NULL : base + *used;
 
 	*used += (count * size + 63) / 64 * 64;
 	return start;
 }
 
-/* Lays training out in scratch (NULL: measures only); returns the bytes. */
+/* Lay training out in state and work (NULL: measure only); return the bytes. */
+
 static size_t
-lay_out(Training *t, const VxKmeans *task, char *scratch)
+lay_out_state(Training *t, char *state)
 {
-	size_t dim = (size_t) task->dim;
-	size_t lists = (size_t) lists_made(task);
-	size_t rows = (size_t) block_rows_of(task, (int) lists);
+	size_t lists = (size_t) t->lists;
 	size_t used = 0;
 
-	t->sums = carve(scratch, &used, lists * dim, sizeof(double));
-	t->origin = carve(scratch, &used, dim, sizeof(float));
-	t->norm2 = carve(scratch, &used, lists, sizeof(float));
-	t->block = carve(scratch, &used, rows * dim, sizeof(float));
-	t->dots = carve(scratch, &used, rows * lists, sizeof(float));
-	t->distance2 = carve(scratch, &used, rows, sizeof(float));
-	t->assigned = carve(scratch, &used, rows, sizeof(int32_t));
-	t->list_of = carve(scratch, &used, (size_t) task->rows, sizeof(int32_t));
-	t->members = carve(scratch, &used, lists, sizeof(int32_t));
-	t->away = carve(scratch, &used, lists, sizeof(int32_t));
-	t->splitter = carve(scratch, &used, lists, sizeof(int32_t));
+	t->moved = carve(state, &used, 1, sizeof(int64_t));
+	t->origin = carve(state, &used, (size_t) t->task->dim, sizeof(float));
+	t->norm2 = carve(state, &used, lists, sizeof(float));
+	t->start = carve(state, &used, lists + 1, sizeof(int32_t));
+	t->splitter = carve(state, &used, lists, sizeof(int32_t));
 	return used;
 }
 
-/* Room to align a scratch that the caller did not. */
-#define ALIGN_BYTES 64
+static size_t
+lay_out_work(Training *t, char *work)
+{
+	size_t dim = (size_t) t->task->dim;
+	size_t rows = (size_t) t->block_rows;
+	size_t used = 0;
+
+	t->block = carve(work, &used, rows * dim, sizeof(float));
+	t->dots = carve(work, &used, rows * (size_t) t->lists, sizeof(float));
+	t->sum = carve(work, &used, dim, sizeof(double));
+	t->assigned = carve(work, &used, rows, sizeof(int32_t));
+	return used;
+}
+
+static Training
+training_of(const VxKmeans *task, float *centroids)
+{
+	return (Training){
+		.task = task,
+		.lists = lists_made(task),
+		.block_rows = block_rows_of(task),
+		.centroids = centroids,
+	};
+}
 
 size_t
-vx_kmeans_scratch_bytes(const VxKmeans *task)
+vx_kmeans_state_bytes(const VxKmeans *task)
 {
-	Training t;
+	Training t = training_of(task, NULL);
 
-	return lay_out(&t, task, NULL) + ALIGN_BYTES;
+	return lay_out_state(&t, NULL);
+}
+
+size_t
+vx_kmeans_work_bytes(const VxKmeans *task)
+{
+	Training t = training_of(task, NULL);
+
+	return lay_out_work(&t, NULL);
+}
+
+static void
+report(const Training *t, int rows)
+{
+	if (t->task->progress != NULL)
+		t->task->progress(t->task->progress_arg, rows);
 }
 
 static const float *
 task_row(const VxKmeans *task, int64_t row)
 {
-	return task->x + (size_t) row * (size_t) task->dim;
+	int64_t at = task->chosen == NULL ? row : task->chosen[row];
+
+	return task->x + (size_t) at * (size_t) task->dim;
+}
+
+/* Asks for a row that comes next: rows of a list lie anywhere in the memory. */
+static void
+fetch_row(const VxKmeans *task, int64_t row)
+{
+	const char *bytes = (const char *) task_row(task, row);
+
+	for (int i = 0; i < task->dim * (int) sizeof(float); i += 64)
+		__builtin_prefetch(bytes + i);
 }
 
 static void
@@ -236,12 +181,12 @@ find_origin(Training *t)
 	const VxKmeans *task = t->task;
 	int64_t wanted = task->rows < MEAN_ROWS ? task->rows : MEAN_ROWS;
 
-	memset(t->sums, 0, sizeof(double) * (size_t) task->dim);
+	memset(t->sum, 0, sizeof(double) * (size_t) task->dim);
 	for (int64_t i = 0; i < wanted; i++)
-		add_row(t->sums, task_row(task, strided(i, task->rows, wanted)),
+		add_row(t->sum, task_row(task, strided(i, task->rows, wanted)),
 				task->dim);
 	for (int i = 0; i < task->dim; i++)
-		t->origin[i] = (float) (t->sums[i] / (double) wanted);
+		t->origin[i] = (float) (t->sum[i] / (double) wanted);
 }
 
 /* out = row - origin */
@@ -260,7 +205,7 @@ centroid_of(const Training *t, int list)
 
 /* Centroids are distinct random rows: selection sampling, in row order. */
 static void
-seed_centroids(Training *t)
+seed_centroids(Training *t, uint64_t *random)
 {
 	int64_t rows = t->task->rows;
 	int made = 0;
@@ -269,7 +214,7 @@ seed_centroids(Training *t)
 	{
 		uint32_t left = (uint32_t) (rows - i);
 
-		if (vx_random_below(&t->random, left) < (uint32_t) (t->lists - made))
+		if (vx_random_below(random, left) < (uint32_t) (t->lists - made))
 			load_row(t, i, centroid_of(t, made++));
 	}
 }
@@ -283,80 +228,175 @@ shift_centroids(Training *t)
 									  t->task->dim, centroid_of(t, j));
 }
 
-/* Counts a row into its list. */
+/* --- items -------------------------------------------------------------- */
+
 static void
-count_member(Training *t, int64_t row, int32_t list, float distance2)
+assign_block(Training *t, const VxKmeansStep *step, int item)
 {
-	t->members[list]++;
-	if (distance2 > 0.0f)
+	const VxKmeans *task = t->task;
+	int64_t first = (int64_t) item * t->block_rows;
+	int64_t left = step->rows - first;
+	int rows = left < t->block_rows ? (int) left : t->block_rows;
+	int64_t moved = 0;
+
+	for (int i = 0; i < rows; i++)
 	{
-		t->away[list]++;
-		if (vx_random_below(&t->random, (uint32_t) t->away[list]) == 0)
-			t->splitter[list] = (int32_t) row;
+		if (i + 1 < rows)
+			fetch_row(task, strided(first + i + 1, task->rows, step->rows));
+		load_row(t, strided(first + i, task->rows, step->rows),
+				 t->block + (size_t) i * (size_t) task->dim);
 	}
+	vx_assign(t->block, rows, task->dim, t->centroids, t->norm2, t->lists,
+			  t->dots, t->assigned);
+	for (int i = 0; i < rows; i++)
+	{
+		int32_t *list =
+			&task->list_of[strided(first + i, task->rows, step->rows)];
+
+		moved += *list != t->assigned[i];
+		*list = t->assigned[i];
+	}
+	__atomic_fetch_add(t->moved, moved, __ATOMIC_RELAXED);
+	report(t, rows);
+}
+
+/* One of a list's rows that differ from its centroid, at random; -1: none. */
+static int32_t
+choose_splitter(Training *t, int list, uint64_t seed)
+{
+	uint64_t random = seed + (uint64_t) list;
+	uint32_t away = 0;
+	int32_t splitter = -1;
+
+	for (int32_t i = t->start[list]; i < t->start[list + 1]; i++)
+	{
+		load_row(t, t->task->order[i], t->block);
+		if (vx_kernels->l2_squared(t->block, centroid_of(t, list),
+								   t->task->dim) > 0 &&
+			vx_random_below(&random, ++away) == 0)
+			splitter = t->task->order[i];
+	}
+	return splitter;
+}
+
+/* To the mean of its rows, if it has any. */
+static void
+move_centroid(Training *t, const VxKmeansStep *step, int list)
+{
+	int dim = t->task->dim;
+	float *centroid = centroid_of(t, list);
+	int32_t first = t->start[list];
+	int32_t members = t->start[list + 1] - first;
+
+	t->splitter[list] =
+		step->refill ? choose_splitter(t, list, step->seed) : -1;
+	if (members == 0)
+		return;
+	memset(t->sum, 0, sizeof(double) * (size_t) dim);
+	for (int32_t i = 0; i < members; i++)
+	{
+		if (i + 1 < members)
+			fetch_row(t->task, t->task->order[first + i + 1]);
+		add_row(t->sum, task_row(t->task, t->task->order[first + i]), dim);
+		if (i % SUM_ROWS == SUM_ROWS - 1)
+			report(t, 0);
+	}
+	for (int i = 0; i < dim; i++)
+		centroid[i] =
+			(float) (t->sum[i] / (double) members - (double) t->origin[i]);
+}
+
+static void
+run_item(Training *t, const VxKmeansStep *step, int item)
+{
+	if (step->kind == ASSIGN_BLOCKS)
+		assign_block(t, step, item);
+	else
+		move_centroid(t, step, item);
+}
+
+void
+vx_kmeans_item(const VxKmeans *task, float *centroids, void *state, void *work,
+			   const VxKmeansStep *step, int item)
+{
+	Training t = training_of(task, centroids);
+
+	lay_out_state(&t, state);
+	lay_out_work(&t, work);
+	run_item(&t, step, item);
+}
+
+/* --- rounds ------------------------------------------------------------- */
+
+void
+vx_group_rows(const int32_t *list_of, int64_t rows, int64_t count, int lists,
+			  int32_t *order, int32_t *start)
+{
+	/* start[j + 1] runs from the begin of list j to its end. */
+	memset(start, 0, sizeof(int32_t) * ((size_t) lists + 1));
+	for (int64_t i = 0; i < count; i++)
+		start[list_of[strided(i, rows, count)] + 1]++;
+	for (int32_t j = 0, sum = 0; j < lists; j++)
+	{
+		int32_t members = start[j + 1];
+
+		start[j + 1] = sum;
+		sum += members;
+	}
+	for (int64_t i = 0; i < count; i++)
+	{
+		int64_t row = strided(i, rows, count);
+
+		order[start[list_of[row] + 1]++] = (int32_t) row;
+	}
+}
+
+static int32_t
+members_of(const Training *t, int list)
+{
+	return t->start[list + 1] - t->start[list];
+}
+
+static bool
+has_empty_list(const Training *t)
+{
+	for (int j = 0; j < t->lists; j++)
+	{
+		if (members_of(t, j) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void
+run_step(Training *t, const VxKmeansStep *step)
+{
+	if (t->task->run != NULL)
+		t->task->run(t->task->run_arg, step);
+	else
+		for (int i = 0; i < step->items; i++)
+			run_item(t, step, i);
 }
 
 /*
- * Assigns count rows spread over the task and sums them by list.  Returns how
- * many changed their list.
+ * Assigns rows of them, spread over all, and moves the centroids; refill is
+ * whether rows for empty lists are wanted.
  */
-static int64_t
-assign_rows(Training *t, int64_t count)
-{
-	const VxKmeans *task = t->task;
-	size_t dim = (size_t) task->dim;
-	int block_rows = block_rows_of(task, t->lists);
-	int64_t moved = 0;
-
-	memset(t->sums, 0, sizeof(double) * (size_t) t->lists * dim);
-	memset(t->members, 0, sizeof(int32_t) * (size_t) t->lists);
-	memset(t->away, 0, sizeof(int32_t) * (size_t) t->lists);
-	memset(t->splitter, 0xff, sizeof(int32_t) * (size_t) t->lists);
-	vx_norms2(t->centroids, t->lists, task->dim, t->norm2);
-	for (int64_t start = 0; start < count; start += block_rows)
-	{
-		int rows =
-			(int) (count - start < block_rows ? count - start : block_rows);
-
-		for (int i = 0; i < rows; i++)
-			load_row(t, strided(start + i, task->rows, count),
-					 t->block + (size_t) i * dim);
-		vx_assign(t->block, rows, task->dim, t->centroids, t->norm2, t->lists,
-				  t->dots, t->assigned, t->distance2);
-		for (int i = 0; i < rows; i++)
-		{
-			int64_t row = strided(start + i, task->rows, count);
-			int32_t list = t->assigned[i];
-
-			add_row(t->sums + (size_t) list * dim, t->block + (size_t) i * dim,
-					task->dim);
-			count_member(t, row, list, t->distance2[i]);
-			moved += t->list_of[row] != list;
-			t->list_of[row] = list;
-		}
-		t->done += rows;
-		if (task->progress != NULL)
-			task->progress(task->progress_arg, t->done, t->total);
-	}
-	return moved;
-}
-
-/* Moves every centroid with members to their mean. */
 static void
-move_centroids(Training *t)
+run_round(Training *t, int64_t rows, bool refill, uint64_t seed)
 {
-	int dim = t->task->dim;
+	VxKmeansStep step = {.kind = ASSIGN_BLOCKS, .rows = rows, .seed = seed};
 
-	for (int j = 0; j < t->lists; j++)
-	{
-		const double *sum = t->sums + (size_t) j * (size_t) dim;
-		float *centroid = centroid_of(t, j);
-
-		if (t->members[j] == 0)
-			continue;
-		for (int i = 0; i < dim; i++)
-			centroid[i] = (float) (sum[i] / (double) t->members[j]);
-	}
+	step.items = (int) ((rows + t->block_rows - 1) / t->block_rows);
+	*t->moved = 0;
+	vx_norms2(t->centroids, t->lists, t->task->dim, t->norm2);
+	run_step(t, &step);
+	vx_group_rows(t->task->list_of, t->task->rows, rows, t->lists,
+				  t->task->order, t->start);
+	step.kind = MOVE_CENTROIDS;
+	step.items = t->lists;
+	step.refill = refill && has_empty_list(t);
+	run_step(t, &step);
 }
 
 /*
@@ -372,12 +412,12 @@ fill_empty_lists(Training *t)
 	{
 		int largest = -1;
 
-		if (t->members[j] != 0)
+		if (members_of(t, j) != 0)
 			continue;
 		for (int k = 0; k < t->lists; k++)
 		{
 			if (t->splitter[k] >= 0 &&
-				(largest < 0 || t->members[k] > t->members[largest]))
+				(largest < 0 || members_of(t, k) > members_of(t, largest)))
 				largest = k;
 		}
 		if (largest < 0)
@@ -389,19 +429,19 @@ fill_empty_lists(Training *t)
 	return filled;
 }
 
-/* True when an earlier kept centroid is equal. */
-static bool
-is_duplicate(const Training *t, int list)
+/* The kept centroid among the first kept that equals the one behind them. */
+static int
+find_equal(const Training *t, int kept)
 {
 	size_t bytes = sizeof(float) * (size_t) t->task->dim;
 
-	for (int j = 0; j < list; j++)
+	for (int j = 0; j < kept; j++)
 	{
-		if (t->norm2[j] == t->norm2[list] &&
-			memcmp(centroid_of(t, j), centroid_of(t, list), bytes) == 0)
-			return true;
+		if (t->norm2[j] == t->norm2[kept] &&
+			memcmp(centroid_of(t, j), centroid_of(t, kept), bytes) == 0)
+			return j;
 	}
-	return false;
+	return kept;
 }
 
 /*
@@ -412,61 +452,57 @@ static int
 keep_distinct(Training *t)
 {
 	size_t bytes = sizeof(float) * (size_t) t->task->dim;
+	int32_t *place = t->splitter; /* not needed any more */
 	int kept = 0;
 
 	for (int j = 0; j < t->lists; j++)
 	{
 		float *centroid = centroid_of(t, kept);
 
-		if (t->members[j] == 0)
+		if (members_of(t, j) == 0)
 			continue;
 		memmove(centroid, centroid_of(t, j), bytes);
 		for (int i = 0; i < t->task->dim; i++)
 			centroid[i] += t->origin[i];
 		vx_norms2(centroid, 1, t->task->dim, &t->norm2[kept]);
-		if (!is_duplicate(t, kept))
-			kept++;
+		place[j] = find_equal(t, kept);
+		kept += place[j] == kept;
+		report(t, 0);
 	}
+	for (int64_t i = 0; i < t->task->rows; i++)
+		t->task->list_of[i] = place[t->task->list_of[i]];
 	return kept;
 }
 
 int
-vx_kmeans(const VxKmeans *task, float *centroids, void *scratch)
+vx_kmeans(const VxKmeans *task, float *centroids, void *state, void *work)
 {
-	Training t;
-	size_t misaligned = (uintptr_t) scratch % ALIGN_BYTES;
+	Training t = training_of(task, centroids);
+	uint64_t random = task->seed;
 	int iterations = task->iterations > 0 ? task->iterations : 1;
-	int64_t sample;
-	int sampled;
+	int64_t sample = (int64_t) t.lists * SAMPLE_ROWS_PER_LIST;
+	int sampled = task->rows > sample + sample / 2 ? iterations / 2 : 0;
 
-	lay_out(&t, task, (char *) scratch + (ALIGN_BYTES - misaligned));
-	t.task = task;
-	t.lists = lists_made(task);
-	t.random = task->seed;
-	t.centroids = centroids;
-	t.done = 0;
-	sample = (int64_t) t.lists * SAMPLE_ROWS_PER_LIST;
-	sampled = task->rows > sample + sample / 2 ? iterations / 2 : 0;
-	t.total = sampled * sample + (iterations - sampled) * task->rows;
-	memset(t.list_of, 0xff, sizeof(int32_t) * (size_t) task->rows);
+	lay_out_state(&t, state);
+	lay_out_work(&t, work);
+	memset(task->list_of, 0xff, sizeof(int32_t) * (size_t) task->rows);
 	find_origin(&t);
 	if (task->warm)
 		shift_centroids(&t);
 	else
-		seed_centroids(&t);
+		seed_centroids(&t, &random);
 	for (int i = 0; i < iterations; i++)
 	{
-		int64_t moved = assign_rows(&t, i < sampled ? sample : task->rows);
+		bool last = i + 1 == iterations;
 
-		move_centroids(&t);
-		if (i + 1 == iterations || fill_empty_lists(&t) > 0 || moved > 0)
+		run_round(&t, i < sampled ? sample : task->rows, !last,
+				  vx_random_next(&random));
+		if (last || fill_empty_lists(&t) > 0 || *t.moved > 0)
 			continue;
 		/* Nothing moves: done, or done with the sample. */
 		if (i >= sampled)
 			break;
-		i = (int) sampled - 1;
+		i = sampled - 1;
 	}
-	if (task->progress != NULL && t.done < t.total)
-		task->progress(task->progress_arg, t.total, t.total);
 	return keep_distinct(&t);
 }

@@ -259,20 +259,13 @@ extern void vx_refine_ahead(int dim, const uint8_t *rows, const uint16_t *index,
 
 /* --- k-means ---------------------------------------------------------- */
 
-/*
- * Called between blocks of work; may leave by longjmp (nothing is owned).
- * done and total count rows assigned over all iterations; the last call says
- * done = total.
- */
-typedef void (*VxProgress)(void *arg, int64_t done, int64_t total);
-
 /* Rows that one block of the matrix product takes, given lists. */
 extern int vx_assign_block(int lists);
 
 /*
  * Nearest centroid by squared L2 of each of rows vectors (row-major, dim floats
  * each; rows <= vx_assign_block(lists)), by one matrix product.  norm2: |c|^2
- * of each centroid.  scratch: rows * lists floats.  distance2 may be NULL.
+ * of each centroid.  scratch: rows * lists floats.
  * Where the product cannot tell the nearest from the next (data far from the
  * origin, duplicates), both are measured exactly: ties go to the lowest list,
  * and the answer does not depend on how the library orders its sums.  A few
@@ -280,35 +273,81 @@ extern int vx_assign_block(int lists);
  */
 extern void vx_assign(const float *x, int rows, int dim, const float *centroids,
 					  const float *norm2, int lists, float *scratch,
-					  int32_t *list, float *distance2);
+					  int32_t *list);
 
 /* Squared norms of rows vectors. */
 extern void vx_norms2(const float *x, int rows, int dim, float *norm2);
 
+/*
+ * Called between blocks of work, with the rows that were assigned since the last
+ * call; may leave by longjmp (nothing is owned).
+ */
+typedef void (*VxProgress)(void *arg, int rows);
+
+/*
+ * A step of k-means: items that do not depend on each other's order, so several
+ * processes can share them.
+ */
+typedef struct VxKmeansStep
+{
+	int kind;	  /* assign a block of rows, or move a centroid */
+	int items;	  /* blocks, or lists */
+	int64_t rows; /* looked at in this round, spread over all */
+	bool refill;  /* a list is empty: a row to start it anew is wanted */
+	uint64_t seed;
+} VxKmeansStep;
+
+/* Runs all items of a step, by vx_kmeans_item, in whatever order. */
+typedef void (*VxKmeansRun)(void *arg, const VxKmeansStep *step);
+
 typedef struct VxKmeans
 {
-	const float *x; /* rows * dim, row-major */
-	int64_t rows;	/* 1 .. 2^31 - 1 */
+	const float *x;		   /* row-major, dim floats each */
+	const int32_t *chosen; /* which of them are the rows; NULL: the first */
+	int64_t rows;		   /* 1 .. 2^31 - 1 */
 	int dim;
 	int lists;		/* wanted, >= 1; at most rows are made */
 	int iterations; /* at most; stops early when nothing moves */
 	bool warm;		/* centroids holds lists of them to begin with */
 	uint64_t seed;
+	int block_rows;	  /* rows of a matrix product, 0: as many as pay */
+	int32_t *list_of; /* rows: the list of each in the last round */
+	int32_t *order;	  /* rows, scratch */
+	VxKmeansRun run;  /* NULL: the caller alone */
+	void *run_arg;
 	VxProgress progress; /* may be NULL */
 	void *progress_arg;
 } VxKmeans;
 
-/* Scratch bytes vx_kmeans needs. */
-extern size_t vx_kmeans_scratch_bytes(const VxKmeans *task);
+/* Bytes of what the processes share, and of what each has for itself. */
+extern size_t vx_kmeans_state_bytes(const VxKmeans *task);
+extern size_t vx_kmeans_work_bytes(const VxKmeans *task);
 
 /*
  * Lloyd's k-means, L2, seeded by distinct random rows; an empty cluster is
- * re-seeded by splitting the largest.  Deterministic for a seed on one machine.
- * centroids: lists * dim floats.  Returns how many centroids are distinct and
- * used (at least 1, at most lists; fewer when the rows have fewer distinct
- * values); only that many are filled.
+ * re-seeded by splitting the largest.  Deterministic for a seed on one machine,
+ * whoever runs the items, whatever block_rows.
+ * centroids: lists * dim floats; state and work: aligned as malloc does.
+ * Returns how many centroids are distinct and used (at least 1, at most lists;
+ * fewer when the rows have fewer distinct values); only that many are filled,
+ * and list_of names only these.
  */
-extern int vx_kmeans(const VxKmeans *task, float *centroids, void *scratch);
+extern int vx_kmeans(const VxKmeans *task, float *centroids, void *state,
+					 void *work);
+
+/*
+ * One item of a step.  In another process than vx_kmeans the task's pointers,
+ * centroids and state lead to the same memory; block_rows is the same.
+ */
+extern void vx_kmeans_item(const VxKmeans *task, float *centroids, void *state,
+						   void *work, const VxKmeansStep *step, int item);
+
+/*
+ * Puts row numbers in order by list, ascending within a list; start (lists + 1)
+ * says where lists begin in it.  Looks at count rows, spread over all.
+ */
+extern void vx_group_rows(const int32_t *list_of, int64_t rows, int64_t count,
+						  int lists, int32_t *order, int32_t *start);
 
 /*
  * Loads the matrix library; NULL, or why it cannot be had.  Without it vx_assign

@@ -1,5 +1,5 @@
-# What CREATE INDEX does to its process: one thread, private memory within the
-# limit, and an end as soon as it is cancelled.
+# What CREATE INDEX does to its processes: one thread, memory within the limit,
+# and an end as soon as it is cancelled.
 use strict;
 use warnings;
 use IPC::Run;
@@ -54,30 +54,67 @@ sub status_of
 	return $value;
 }
 
-for my $options ('lists = 0', 'lists = 300', 'lists = 2000')
+# Kilobytes of the session's segments of dynamic shared memory.
+sub segments
 {
+	my $bytes = 0;
+	for (split /\n/, slurp_file("/proc/$pid/maps"))
+	{
+		$bytes += hex($2) - hex($1) if m{^(\w+)-(\w+) .*/PostgreSQL\.\d+};
+	}
+	return $bytes / 1024;
+}
+
+# Private memory of the session's parallel workers.
+sub workers_memory
+{
+	my $sum = 0;
+	for my $process (glob '/proc/[0-9]*')
+	{
+		# It may be gone at any time.
+		my $command = eval { slurp_file("$process/cmdline") } // '';
+		next if $command !~ /parallel worker for PID $pid\b/;
+		my $status = eval { slurp_file("$process/status") } // '';
+		$sum += $1 if $status =~ /^RssAnon:\s+(\d+)/m;
+	}
+	return $sum;
+}
+
+for my $case ([ 'lists = 0', 0 ], [ 'lists = 300', 0 ], [ 'lists = 2000', 0 ],
+	[ 'lists = 2000', 2 ])
+{
+	my ($options, $workers) = @$case;
 	my $peak = 0;
+	my $shared = 0;
+	run_sql("ALTER TABLE item SET (parallel_workers = $workers);");
 	send_sql("CREATE INDEX item_v ON item USING ann (v) WITH ($options);");
 	wait_for(
 		sub {
 			for (1 .. 20)
 			{
-				my $now = status_of('RssAnon');
+				my $segments = segments();
+				my $now = status_of('RssAnon') + $segments + workers_memory();
 				$peak = $now if $now > $peak;
+				$shared = $segments if $segments > $shared;
 				usleep(5000);
 			}
 			return finished();
 		},
-		"CREATE INDEX with $options");
+		"CREATE INDEX with $options, $workers workers");
+	$options .= ", $workers workers";
 	is($err, '', "$options: built");
 	cmp_ok($peak, '<', ($work_mb + 64) * 1024,
-		"$options: private memory within maintenance_work_mem + 64 MB");
+		"$options: memory within maintenance_work_mem + 64 MB");
+	# The sample, most of the memory there is, is shared.
+	cmp_ok($shared, '>', $work_mb * 1024 / 2, "$options: a shared sample")
+	  if $workers > 0;
 	is(status_of('Threads'), 1, "$options: one thread");
 	run_sql('SET enable_seqscan = off;
 		SELECT count(*) FROM (SELECT id FROM item ORDER BY v <-> vec(1) LIMIT 100) a;');
 	is(status_of('Threads'), 1, "$options: one thread after a scan");
 	run_sql('DROP INDEX item_v;');
 }
+run_sql('ALTER TABLE item SET (parallel_workers = 0);');
 my $before = status_of('RssAnon');
 run_sql('INSERT INTO part SELECT id, v FROM item LIMIT 10;');
 cmp_ok($before, '<', 64 * 1024, 'memory is given back after a build');

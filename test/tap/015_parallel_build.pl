@@ -53,14 +53,22 @@ sub digest
 	return length($file) . ' ' . $md5->hexdigest;
 }
 
+# Workers are launched for the clustering and for the rows; a flat index has no
+# clustering.  Up to 170 lists it has one level, and with little memory smaller
+# blocks the more processes there are.
 for my $case (
 	[ 'cosine', '(v vector_cosine_ops)' ],
 	[ 'L2, many lists', '(v) WITH (lists = 700)' ],
 	[ 'inner product, 8 bits', '(v vector_ip_ops) WITH (bits = 8, seed = 7)' ],
 	[ 'flat', '(v) WITH (lists = 0)' ],
+	[ 'two lists', '(v) WITH (lists = 2)' ],
+	[ 'one level', '(v) WITH (lists = 170)' ],
+	[ 'two levels', '(v) WITH (lists = 171)' ],
+	[ 'little memory', '(v) WITH (lists = 300)', '1MB' ],
+	[ 'few distinct rows', '((ARRAY[id % 60, id % 7, 1]::real[]::vector(3))) WITH (lists = 700)' ],
 	[ 'partial, expression', '((v + v)) WHERE id % 2 = 0' ])
 {
-	my ($name, $definition) = @$case;
+	my ($name, $definition, $memory) = (@$case, '128MB');
 	my @digests;
 	for my $workers (0, 1, 2)
 	{
@@ -68,24 +76,18 @@ for my $case (
 		$node->safe_psql('postgres', qq{
 			SET client_min_messages = error;
 			ALTER TABLE item SET (parallel_workers = $workers);
-			SET maintenance_work_mem = '128MB';
+			SET maintenance_work_mem = '$memory';
 			DROP INDEX IF EXISTS item_v;
 			CREATE INDEX item_v ON item USING ann $definition;});
-		is(workers_started(), $workers, "$name: $workers workers");
+		my $launches = $node->safe_psql('postgres',
+			q{SELECT CASE WHEN lists > 1 THEN 2 ELSE 1 END FROM ann_info('item_v')});
+		is(workers_started(), $launches * $workers, "$name: $workers workers");
 		push @digests, digest('item_v');
 	}
 	is($digests[1], $digests[0], "$name: one worker, the same pages");
 	is($digests[2], $digests[0], "$name: two workers, the same pages");
 	check_ok($node, 'item_v', $name);
 }
-
-# Little memory, of which each has a part: the table's option still counts.
-$node->safe_psql('postgres', q{
-	SET maintenance_work_mem = '1MB';
-	DROP INDEX item_v;
-	CREATE INDEX item_v ON item USING ann (v);});
-is(workers_started(), 2, 'little memory: the workers of the table');
-check_ok($node, 'item_v', 'little memory');
 
 # REINDEX CONCURRENTLY beside writers.
 my ($out, $err) = ('', '');
@@ -116,34 +118,76 @@ $node->safe_psql('postgres', q{
 my $temporary = sub {
 	return scalar grep { /pgsql_tmp\d/ } glob($node->data_dir . '/base/pgsql_tmp/*');
 };
-for my $victim ('parallel worker', 'client backend')
+for my $case (
+	[ 'clustering', 'parallel worker' ],
+	[ 'clustering', 'client backend' ],
+	[ 'assigning rows to lists', 'parallel worker' ],
+	[ 'assigning rows to lists', 'client backend' ])
 {
-	my $builder = IPC::Run::start(
-		[ 'psql', '-Xq', '-h', $node->host, '-p', $node->port, '-d', 'postgres',
-			'-c', q{SET maintenance_work_mem = '128MB'}, '-c',
-			'CREATE INDEX item_v ON item USING ann (v) WITH (lists = 2000)' ],
-		'>', \$out, '2>', \$err);
-	wait_for(
-		sub {
-			$node->safe_psql('postgres', q{
-				SELECT count(*) FROM pg_stat_activity a, pg_stat_progress_create_index p
-				WHERE a.backend_type = 'parallel worker'
-				AND p.phase = 'building index: assigning rows to lists'});
-		},
-		"a build with workers ($victim)");
-	$node->safe_psql('postgres', qq{
-		SELECT pg_cancel_backend(pid) FROM pg_stat_activity
-		WHERE backend_type = '$victim' AND query LIKE 'CREATE INDEX%'});
-	$builder->finish;
-	like($err, qr/cancel/, "$victim cancelled: the build ends with an error");
+	my ($phase, $victim) = @$case;
+	# Again, where the build was through before it was seen.
+	for (1 .. 20)
+	{
+		$node->safe_psql('postgres', 'DROP INDEX IF EXISTS item_v');
+		my $builder = IPC::Run::start(
+			[ 'psql', '-Xq', '-h', $node->host, '-p', $node->port, '-d', 'postgres',
+				'-c', q{SET maintenance_work_mem = '128MB'}, '-c',
+				'CREATE INDEX item_v ON item USING ann (v) WITH (lists = 20000)' ],
+			'>', \$out, '2>', \$err);
+		$node->safe_psql('postgres', qq{
+			DO \$\$
+			BEGIN
+				FOR i IN 1 .. 3000 LOOP
+					PERFORM pg_stat_clear_snapshot();
+					PERFORM pg_cancel_backend(a.pid)
+					FROM pg_stat_activity a, pg_stat_activity w,
+						pg_stat_progress_create_index p
+					WHERE a.backend_type = '$victim' AND a.query LIKE 'CREATE INDEX%'
+					AND w.backend_type = 'parallel worker'
+					AND w.query LIKE 'CREATE INDEX%'
+					AND p.phase = 'building index: $phase';
+					EXIT WHEN FOUND;
+					PERFORM pg_sleep(0.002);
+				END LOOP;
+			END \$\$});
+		$builder->finish;
+		last if $err ne '';
+	}
+	like($err, qr/cancel/, "$phase, $victim cancelled: the build ends with an error");
 	is($node->safe_psql('postgres', q{SELECT to_regclass('item_v') IS NULL}),
-		't', "$victim cancelled: no index");
-	is($temporary->(), 0, "$victim cancelled: no temporary file");
+		't', "$phase, $victim cancelled: no index");
+	is($temporary->(), 0, "$phase, $victim cancelled: no temporary file");
 	$err = '';
 }
 $node->safe_psql('postgres', q{
 	SET maintenance_work_mem = '128MB';
 	CREATE INDEX item_v ON item USING ann (v) WITH (lists = 500);});
 check_ok($node, 'item_v', 'after cancelled builds');
+
+# Shared memory for the sample that the system does not have: new processes may
+# not write files, nor segments, of more than 17 MB, one WAL segment and a bit.
+SKIP:
+{
+	skip 'needs prlimit', 3 if system('command -v prlimit >/dev/null') != 0;
+	my $postmaster = (split /\n/, slurp_file($node->data_dir . '/postmaster.pid'))[0];
+	$node->safe_psql('postgres', q{
+		INSERT INTO item SELECT id, v FROM item;
+		DROP INDEX item_v;});
+	my @digests;
+	for my $limit ('unlimited', 17 * 1024 * 1024)
+	{
+		IPC::Run::run([ 'prlimit', "--fsize=$limit:", '--pid', $postmaster ]);
+		my ($code, $stdout, $stderr) = $node->psql('postgres', q{
+			SET maintenance_work_mem = '128MB';
+			DROP INDEX IF EXISTS item_v;
+			CREATE INDEX item_v ON item USING ann (v) WITH (lists = 1000);});
+		push @digests, digest('item_v');
+		like($stderr, qr/NOTICE:  clustering is done without parallel workers/,
+			'no room for the sample: a notice') if $limit ne 'unlimited';
+	}
+	IPC::Run::run([ 'prlimit', '--fsize=unlimited:', '--pid', $postmaster ]);
+	is($digests[1], $digests[0], 'no room for the sample: the same pages');
+	check_ok($node, 'item_v', 'no room for the sample');
+}
 $node->stop;
 done_testing();

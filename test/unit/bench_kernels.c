@@ -187,15 +187,24 @@ bench_kmeans(int64_t rows, int dim, int lists)
 					 .lists = lists,
 					 .iterations = 8,
 					 .seed = 1};
-	void *scratch = malloc(vx_kmeans_scratch_bytes(&task));
-	double start = bench_now();
-	int made = vx_kmeans(&task, centroids, scratch);
+	void *state = malloc(vx_kmeans_state_bytes(&task));
+	void *work = malloc(vx_kmeans_work_bytes(&task));
+	int32_t *numbers = malloc(2 * sizeof(int32_t) * (size_t) rows);
+	double start;
+	int made;
+
+	task.list_of = numbers;
+	task.order = numbers + rows;
+	start = bench_now();
+	made = vx_kmeans(&task, centroids, state, work);
 
 	printf("k-means %ld x %d, %d lists (%d made): %.2f s\n", (long) rows, dim,
 		   lists, made, bench_now() - start);
 	free(x);
 	free(centroids);
-	free(scratch);
+	free(state);
+	free(work);
+	free(numbers);
 }
 
 /* A line of /proc/self/status. */
