@@ -15,6 +15,31 @@
 
 #define TIE 1e-6
 
+/* Distances of the true k-th rows, of a file with the K nearest of each query. */
+static double *
+known_kth(const Questions *q, const char *path)
+{
+	double *kth = allocate(sizeof(double) * q->queries.count);
+	FILE *file = fopen(path, "rb");
+
+	for (int i = 0; i < q->queries.count; i++)
+	{
+		uint32_t rows[K];
+		uint32_t last;
+
+		if (!file || fread(rows, sizeof(uint32_t), K, file) != K)
+			die("cannot read %s", path);
+		last = le32toh(rows[K - 1]);
+		if (last >= (uint32_t) q->base.count)
+			die("%s is not of these vectors", path);
+		kth[i] =
+			cosine_distance(vectors_row(&q->queries, i),
+							vectors_row(&q->base, (int) last), q->base.dims);
+	}
+	fclose(file);
+	return kth;
+}
+
 Questions
 questions_read(const Options *options)
 {
@@ -31,7 +56,8 @@ questions_read(const Options *options)
 	for (int i = 0; i < q.queries.count; i++)
 		vector_send(vectors_row(&q.queries, i), options->dims,
 					q.sent + bytes * i);
-	q.kth = exact_kth(&q.base, &q.queries, K);
+	q.kth = options->truth ? known_kth(&q, options->truth)
+						   : exact_kth(&q.base, &q.queries, K);
 	return q;
 }
 

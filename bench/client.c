@@ -17,6 +17,7 @@ static const char usage[] =
 	"usage: client COMMAND OPTION... <SPECIFICATION\n"
 	"  --base FILE     base vectors, float16, or float32 in NAME.f32\n"
 	"  --queries FILE  query vectors, likewise\n"
+	"  --truth FILE    the ten nearest of each query, int32; else computed\n"
 	"  --dims N        dimensions of both\n"
 	"  --first N --count N   base rows to use\n"
 	"  --query-count N queries of a round\n"
@@ -200,7 +201,7 @@ parse(int argc, char **argv)
 		{"count", 1, NULL, 'c'},  {"query-count", 1, NULL, 'n'},
 		{"rounds", 1, NULL, 'r'}, {"batch", 1, NULL, 't'},
 		{"cpu", 1, NULL, 'p'},	  {"seconds", 1, NULL, 's'},
-		{NULL, 0, NULL, 0},
+		{"truth", 1, NULL, 'k'},  {NULL, 0, NULL, 0},
 	};
 	Options options = {.rounds = 3, .batch = 100, .cpu = -1, .seconds = 1};
 	int option;
@@ -235,6 +236,9 @@ parse(int argc, char **argv)
 				break;
 			case 'p':
 				options.cpu = atoi(optarg);
+				break;
+			case 'k':
+				options.truth = optarg;
 				break;
 			case 's':
 				options.seconds = atof(optarg);

@@ -30,6 +30,7 @@ typedef struct Options
 {
 	const char *base;	 /* file of base vectors */
 	const char *queries; /* file of query vectors */
+	const char *truth;	 /* file of their nearest rows, or NULL */
 	int dims;
 	int first; /* first base row to use */
 	int count; /* base rows to use, 0: all */

@@ -98,10 +98,13 @@ def run_sql(database, *statements):
 
 def client(options, command, specs, *arguments):
     """Runs the client on lines of fields; returns its output lines, split."""
+    # The nearest of all rows are known, of a part of them (--count) not.
+    known = options.set.truth and "--count" not in arguments
+    truth = ["--truth", options.set.truth] if known else []
     done = subprocess.run(
         [options.client, command, "--dims", str(options.set.dims), "--base",
          options.set.base, "--queries", options.set.queries,
-         *map(str, arguments)],
+         *truth, *map(str, arguments)],
         input="".join("\t".join(map(str, s)) + "\n" for s in specs),
         stdout=subprocess.PIPE, text=True)
     if done.returncode:

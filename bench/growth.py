@@ -29,10 +29,10 @@ def of_few(specification):
             "Index Scan using few_")
 
 
-def measure(options, rows, specifications):
+def measure(options, specifications, *part):
     return [Row(fields) for fields in client(
-        options, "search", specifications, "--count", rows, "--query-count",
-        options.queries, "--rounds", 1, "--cpu", options.cpu)]
+        options, "search", specifications, "--query-count", options.queries,
+        "--rounds", 1, "--cpu", options.cpu, *part)]
 
 
 def bench(options, targets):
@@ -44,8 +44,9 @@ def bench(options, targets):
     specs = [index.specification(f"vector_ext.recall = {value}")
              for value in VALUES]
     for _ in range(TURNS):
-        runs[few].append(measure(options, few, map(of_few, specs)))
-        runs[options.set.rows].append(measure(options, options.set.rows, specs))
+        runs[few].append(measure(options, map(of_few, specs),
+                                 "--count", few))
+        runs[options.set.rows].append(measure(options, specs))
     table = Table(
         f"Growth: {few:,} rows and {options.set.rows:,}",
         ["rows", "setting", "recall@10", "p50 ms", "CPU ms"],

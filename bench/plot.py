@@ -145,7 +145,7 @@ def draw_recall(questions, title):
 def bars(rows, left, width, heading, unit):
     """Horizontal bars of (label, colour, value), on a linear scale."""
     most = max(value for _, _, value in rows)
-    step = (HEIGHT - TOP - BOTTOM) / len(rows)
+    step = min(44, (HEIGHT - TOP - 20) / len(rows))
     parts = [text(left, TOP + 2, heading, "start")]
     for i, (label, colour, value) in enumerate(rows):
         y = TOP + 22 + i * step

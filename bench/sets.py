@@ -69,6 +69,7 @@ class DataSet:
     rows: int
     base: str
     queries: str
+    truth: str  # the ten nearest of each query, where there is a file
     indexes: list
     settings: list
 
@@ -101,7 +102,7 @@ def indexes(lists):
 def debian(folder):
     return DataSet(
         "debian", 512, 63181, folder + "/vectors.f16",
-        folder + "/query_vectors.f16", indexes(250),
+        folder + "/query_vectors.f16", "", indexes(250),
         [Settings("hnsw", "hnsw.ef_search", (40, 100, 120, 200, 400, 800)),
          Settings("ivfflat", "ivfflat.probes", (10, 20, 25, 40, 80, 120)),
          Settings("ann flat", "vector_ext.recall", (0.95,)),
@@ -115,7 +116,7 @@ def large(folder):
     dims, base = 768, folder + "/vectors.f32"
     return DataSet(
         "large", dims, os.path.getsize(base) // (4 * dims), base,
-        folder + "/queries.f32", indexes(1000),
+        folder + "/queries.f32", folder + "/truth.i32", indexes(1000),
         [Settings("hnsw", "hnsw.ef_search", (40, 100, 200, 400, 800), 300),
          Settings("ivfflat", "ivfflat.probes", (10, 25, 60, 120), 50),
          Settings("ann flat", "vector_ext.recall", (0.95,), 50),
