@@ -21,15 +21,17 @@ PAGE_OBJS = src/page/access.o src/page/record.o src/page/alloc.o \
 ANN_OBJS = src/ann/options.o src/ann/support.o src/ann/validate.o \
 	src/ann/sample.o src/ann/train.o src/ann/balance.o src/ann/rowsort.o \
 	src/ann/crew.o src/ann/cluster.o src/ann/workers.o src/ann/truth.o src/ann/calibrate.o \
-	src/ann/build.o src/ann/write.o src/ann/insert.o src/ann/choose.o src/ann/birth.o \
+	src/ann/build.o src/ann/write.o src/ann/write_planes.o \
+	src/ann/entry.o src/ann/put.o src/ann/insert.o src/ann/choose.o src/ann/birth.o \
 	src/ann/directory.o src/ann/probe.o \
-	src/ann/walk.o src/ann/ahead.o src/ann/candidates.o src/ann/rerank.o src/ann/drain.o \
+	src/ann/walk.o src/ann/group.o src/ann/ahead.o src/ann/candidates.o src/ann/rerank.o src/ann/drain.o \
 	src/ann/scan.o src/ann/parallel.o src/ann/bitmap.o src/ann/last_scan.o src/ann/vacuum.o \
 	src/ann/cleanup.o src/ann/sweep.o
 PLAN_OBJS = src/plan/cost.o src/plan/partial.o src/plan/limit.o
 INSPECT_OBJS = src/inspect/info.o src/inspect/lists.o src/inspect/check.o \
 	src/inspect/check_page.o src/inspect/check_directory.o \
-	src/inspect/check_list.o src/inspect/check_tids.o src/inspect/check_heap.o \
+	src/inspect/check_list.o src/inspect/check_codes.o \
+	src/inspect/check_tids.o src/inspect/check_heap.o \
 	src/inspect/recall.o src/inspect/last_scan.o src/inspect/prewarm.o \
 	src/inspect/estimate.o
 ROOT_OBJS = src/module.o src/handlers.o

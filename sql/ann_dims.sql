@@ -39,24 +39,24 @@ $$;
 
 -- Half of the rows are there before the build, half come later, a third goes.
 -- VACUUM cannot run in a function, so the steps are written out for \gexec.
-CREATE TABLE result (dims int, lists int, bits int, step text, lost bigint,
-					 rows bigint, checked bigint);
-CREATE FUNCTION steps(dims int, lists int, bits int, n int)
+CREATE TABLE result (dims int, lists int, bits int, layout text, step text,
+					 lost bigint, rows bigint, checked bigint);
+CREATE FUNCTION steps(dims int, lists int, bits int, layout text, n int)
 RETURNS SETOF text LANGUAGE sql AS $$
 	VALUES ('DROP TABLE IF EXISTS item'),
 	(format('CREATE TABLE item (id int, v vector(%s))', dims)),
 	(format('SELECT fill(%s, 1, %s)', dims, n)),
 	(format('CREATE INDEX item_v_idx ON item USING ann (v) '
-			'WITH (lists = %s, bits = %s)', lists, bits)),
-	(format('INSERT INTO result SELECT %s, %s, %s, %L, * FROM judge()',
-			dims, lists, bits, '1 build')),
+			'WITH (lists = %s, bits = %s, layout = %s)', lists, bits, layout)),
+	(format('INSERT INTO result SELECT %s, %s, %s, %L, %L, * FROM judge()',
+			dims, lists, bits, layout, '1 build')),
 	(format('SELECT fill(%s, %s, %s)', dims, n + 1, 2 * n)),
-	(format('INSERT INTO result SELECT %s, %s, %s, %L, * FROM judge()',
-			dims, lists, bits, '2 insert')),
+	(format('INSERT INTO result SELECT %s, %s, %s, %L, %L, * FROM judge()',
+			dims, lists, bits, layout, '2 insert')),
 	('DELETE FROM item WHERE id % 3 = 0'),
 	('VACUUM item'),
-	(format('INSERT INTO result SELECT %s, %s, %s, %L, * FROM judge()',
-			dims, lists, bits, '3 vacuum'))
+	(format('INSERT INTO result SELECT %s, %s, %s, %L, %L, * FROM judge()',
+			dims, lists, bits, layout, '3 vacuum'))
 $$;
 
 \set QUIET on
@@ -64,25 +64,34 @@ $$;
 \o /dev/null
 SELECT s FROM unnest(ARRAY[1, 2, 3, 4, 7, 8, 31, 32, 33, 63, 64, 65, 100, 127])
 	WITH ORDINALITY d (dims, at), unnest(ARRAY[0, 3]) l,
-	LATERAL steps(dims, l, 4, 60) s
+	unnest(ARRAY['whole', 'planes']) layout,
+	LATERAL steps(dims, l, 4, layout, 60) s
 \gexec
-SELECT s FROM unnest(ARRAY[1, 3, 33, 127]) dims, steps(dims, 3, 8, 60) s
+SELECT s FROM unnest(ARRAY[1, 3, 33, 127]) dims, steps(dims, 3, 8, 'whole', 60) s
 \gexec
 SELECT s FROM unnest(ARRAY[384, 768, 1023, 1536, 2000]) dims,
-	steps(dims, 2, 4, 12) s
+	unnest(ARRAY['whole', 'planes']) layout,
+	LATERAL steps(dims, 2, 4, layout, 12) s
 \gexec
-SELECT s FROM unnest(ARRAY[768, 1023]) dims, steps(dims, 2, 8, 12) s
+SELECT s FROM unnest(ARRAY[768, 1023]) dims, steps(dims, 2, 8, 'auto', 12) s
 \gexec
-SELECT s FROM unnest(ARRAY[3072, 16000]) dims, steps(dims, 2, 4, 6) s
+SELECT s FROM unnest(ARRAY[3072, 16000]) dims,
+	unnest(ARRAY['whole', 'planes']) layout,
+	LATERAL steps(dims, 2, 4, layout, 6) s
 \gexec
-SELECT s FROM steps(8054, 0, 8, 6) s
+-- Where the signs of a slot begin to need two pages, and several records.
+SELECT s FROM unnest(ARRAY[2028, 2029, 4060]) dims,
+	steps(dims, 2, 4, 'planes', 6) s
+\gexec
+SELECT s FROM steps(8054, 0, 8, 'auto', 6) s
 \gexec
 \o
 \pset tuples_only off
 \set QUIET off
 
-SELECT dims, bits, array_agg(DISTINCT lists) AS lists, step, sum(lost) AS lost,
-	   min(rows) AS rows, min(checked) AS checked
+SELECT dims, bits, array_agg(DISTINCT lists) AS lists,
+	   array_agg(DISTINCT layout) AS layouts, step, sum(lost) AS lost,
+	   min(rows) AS rows, max(rows) - min(rows) AS more, min(checked) AS checked
 FROM result GROUP BY dims, bits, step ORDER BY dims, bits, step;
 
 SET client_min_messages = warning;

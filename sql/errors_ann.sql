@@ -36,6 +36,8 @@ SELECT try('CREATE INDEX i ON item USING ann (v) WITH (dimensions = -1)');
 SELECT try('CREATE INDEX i ON item USING ann (v) WITH (dimensions = 16001)');
 SELECT try('CREATE INDEX i ON item USING ann (v) WITH (dimensions = 4)');
 SELECT try('CREATE INDEX i ON item USING ann (v) WITH (fillfactor = 50)');
+SELECT try('CREATE INDEX i ON item USING ann (v) WITH (layout = rows)');
+SELECT try('CREATE INDEX i ON item USING ann (v) WITH (layout = planes, bits = 8)');
 CREATE INDEX item_v_idx ON item USING ann (v);
 SELECT try('ALTER INDEX item_v_idx SET (bits = 6)');
 SELECT try('ALTER INDEX item_v_idx SET (lists = 70000)');

@@ -28,8 +28,14 @@ io_depth(Relation rel)
 static void
 ask_for_list(const VxScan *scan, const VxDirList *list, BlockNumber blocks)
 {
-	BlockNumber pages = list->rows / scan->ann.lead.slots + 1;
+	const VxLeadLayout *lead = &scan->ann.lead;
+	BlockNumber pages = list->rows / lead->slots + 1;
 
+	/* A build writes the sign pages behind the leads. */
+	if (lead->form == VX_FORM_PLANES)
+		pages += (BlockNumber) ((double) list->rows / lead->slots *
+								lead->sign_pages) +
+				 1;
 	vx_page_prefetch(scan->ann.index, list->cent_block, 1, blocks);
 	vx_page_prefetch(scan->ann.index, list->head, pages, blocks);
 }

@@ -31,6 +31,9 @@
 #define VX_PROGRESS_CALIBRATE 6
 #define VX_PROGRESS_WRITE 5
 
+/* From so many dimensions on codes are kept in two planes (decision 9). */
+#define VX_PLANES_DIMS_MIN 512
+
 /* Below this many rows lists = -1 builds a flat index. */
 #define VX_FLAT_ROWS_MAX 10000
 
@@ -38,6 +41,7 @@
 #define VX_EPS_DEFAULT 1.9f
 #define VX_EPS_FLAT 2.5f
 #define VX_EPS_EXACT 4.0f
+#define VX_EPS_SIGNS 2.5f /* at least, in the first of two stages */
 
 /* Of META's table, before filters are calibrated. */
 #define VX_LAMBDA_DEFAULT 1.05f
@@ -66,6 +70,7 @@ typedef struct VxAnnOptions
 	int bits;		/* 4 or 8 */
 	int seed;		/* of rotation and k-means */
 	int dimensions; /* 0 = from the column or the rows */
+	int layout;		/* 0 by itself, else a VxLayout */
 } VxAnnOptions;
 
 #define VX_LISTS_DEFAULT (-1)
@@ -128,6 +133,9 @@ extern void vx_ann_derive(VxAnnIndex *ann);
 extern void vx_meta_init(VxMeta *meta, int dims, const VxAnnType *type,
 						 const VxAnnOptions *options);
 
+/* The layout that an index with these options gets. */
+extern VxLayout vx_ann_layout(int dims, const VxAnnOptions *options);
+
 /*
  * Which list a value belongs to before any centroid is looked at.
  */
@@ -163,6 +171,74 @@ vx_lead_check_slots(Relation index, BlockNumber block, Page page,
 extern double vx_calibration_target(int t);
 extern int vx_calibration_k(int k);
 
+/* --- entry.c ---------------------------------------------------------------- */
+
+/* What is stored beside the code of a row: for the whole code, and for signs. */
+typedef struct VxEntry
+{
+	VxEntryFactors factors;
+	VxSignFactors signs; /* of layout P */
+} VxEntry;
+
+/*
+ * vx_encode for the index's layout.  code: lead.code_bytes; scratch: 2 * dims
+ * floats.
+ */
+extern void vx_entry_encode(const VxAnnIndex *ann, const VxListRef *list,
+							const float *x, uint8 *code, VxEntry *entry,
+							float *scratch);
+
+/*
+ * Writes a row into a slot of a lead, except its code when that is on code pages.
+ * Sets the live bit, not the count.  entry and code are NULL in a special lead.
+ */
+extern void vx_entry_put(Page page, const VxLeadLayout *layout, int slot,
+						 const ItemPointerData *tid, const VxEntry *entry,
+						 const uint8 *code);
+
+/* Layout P: the part of a slot's signs that is on sign page number `number`. */
+extern void vx_entry_put_signs(Page page, const VxAnnIndex *ann, int slot,
+							   int number, const uint8 *levels);
+/* And the rest of its code, on the page of the rest plane that it belongs to. */
+extern void vx_entry_put_rest(Page page, const VxAnnIndex *ann, int slot,
+							  const uint8 *levels);
+
+/* Slots up to the last live one. */
+extern int vx_used_slots(const uint64 *live, int slots);
+
+/* Does the slot hold this entry, code aside? */
+extern bool vx_entry_equal(Page page, const VxLeadLayout *layout, int slot,
+						   const VxEntry *entry);
+
+/* Does the page, a lead if nothing is wrong, name that block as its code page? */
+extern bool vx_code_is_named(const VxAnnIndex *ann, const VxCode *owner,
+							 BlockNumber block, Page page);
+
+/* Sign pages that hold signs of a slot: the first and the last one. */
+static inline int
+vx_sign_page_first(const VxLeadLayout *layout, int slot)
+{
+	return vx_sign_start(layout, slot) / VX_CODE_UNITS;
+}
+
+static inline int
+vx_sign_page_last(const VxLeadLayout *layout, int slot)
+{
+	return (vx_sign_start(layout, slot) + layout->sign_units - 1) /
+		   VX_CODE_UNITS;
+}
+
+/* --- put.c -------------------------------------------------------------------- */
+
+/*
+ * Puts a row into a slot, which is not live, of a lead that the caller holds
+ * EXCLUSIVE: records A, C and I.  levels: unpacked code, for layout P.
+ */
+extern void vx_put_row(const VxAnnIndex *ann, const VxLeadLayout *layout,
+					   Buffer lead, int slot, const ItemPointerData *tid,
+					   const VxEntry *entry, const uint8 *code,
+					   const uint8 *levels);
+
 /* --- directory.c ------------------------------------------------------------ */
 
 /* A directory entry as scans and inserts keep it. */
@@ -181,6 +257,20 @@ typedef struct VxDirList
 	BlockNumber dir_block;
 	uint16 dir_slot;
 } VxDirList;
+
+/* Where the list's centroid is; the flat list has the centre. */
+static inline VxCentPlace
+vx_list_cent(const VxDirList *list)
+{
+	VxCentPlace place = {
+		.block = list->cent_block,
+		.slot = list->cent_slot,
+		.owner =
+			(list->flags & VX_DIR_ROOT) != 0 ? VX_LIST_CENTRE : list->list_id,
+	};
+
+	return place;
+}
 
 /*
  * Reads the whole directory as of ann->meta, one page at a time under share

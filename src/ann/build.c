@@ -211,13 +211,14 @@ encode_row(Assigner *assigner, int i)
 	int32 list = assigner->nearest[i];
 	VxListRef ref = {.centroid = build->centroids + list * dims,
 					 .rotated = assigner->rotated + list * dims};
-	VxEntryFactors factors;
+	VxEntry entry;
 
-	vx_encode(&build->ann.quantizer, &ref, assigner->x + i * dims,
-			  assigner->code, &factors, assigner->scratch);
+	vx_entry_encode(&build->ann, &ref, assigner->x + i * dims, assigner->code,
+					&entry, assigner->scratch);
 	build->list[list].rows++;
-	build->list[list].n2 += vx_build_n2(build, (double) factors.n * factors.n);
-	vx_rowsort_put(&build->rows, list, &assigner->tids[i], &factors,
+	build->list[list].n2 +=
+		vx_build_n2(build, (double) entry.factors.n * entry.factors.n);
+	vx_rowsort_put(&build->rows, list, &assigner->tids[i], &entry,
 				   assigner->code);
 }
 

@@ -50,7 +50,7 @@ typedef struct VxSortedRow
 {
 	int32 list;
 	ItemPointerData tid;
-	VxEntryFactors factors; /* not set for special lists, as is code */
+	VxEntry entry; /* not set for special lists, as is code */
 	const uint8 *code;
 } VxSortedRow;
 
@@ -197,9 +197,9 @@ extern void vx_workers_end(VxBuildTeam *team);
 /* coordinate: of a sort with parallel workers, else NULL. */
 extern void vx_rowsort_begin(VxRowSort *rows, int code_bytes, Size memory,
 							 SortCoordinate coordinate);
-/* factors and code are NULL for a special list. */
+/* entry and code are NULL for a special list. */
 extern void vx_rowsort_put(VxRowSort *rows, int32 list, ItemPointer tid,
-						   const VxEntryFactors *factors, const uint8 *code);
+						   const VxEntry *entry, const uint8 *code);
 extern void vx_rowsort_perform(VxRowSort *rows);
 /* By list, then by heap pointer.  The code is valid until the next call. */
 extern bool vx_rowsort_next(VxRowSort *rows, VxSortedRow *row);

@@ -71,7 +71,7 @@ typedef struct Grid
 typedef struct Walk
 {
 	VxScan *scan;
-	VxListQuery terms;
+	VxTerms terms;
 	VxSmallest tops[VX_CALIBRATION_KS]; /* one more: of the row itself */
 	const VxNear *truth;
 	int truth_count;
@@ -257,14 +257,29 @@ always(VxScan *scan, void *arg)
 	return true;
 }
 
+/* An upper bound goes into all tops. */
+static void
+add_to_tops(Walk *walk, double high)
+{
+	for (int k = 0; k < VX_CALIBRATION_KS; k++)
+		vx_smallest_add(&walk->tops[k], high);
+}
+
+/* What is above it concerns none of them. */
+static double
+all_tops(const Walk *walk)
+{
+	return vx_smallest_top(&walk->tops[VX_CALIBRATION_KS - 1]);
+}
+
 /* Upper bounds of a page's entries go into all tops. */
 static void
 tops_visit(VxScan *scan, void *arg, Page page, Page ahead)
 {
 	Walk *walk = arg;
 	const uint64 *live = vx_plane(page, scan->ann.lead.live, uint64);
-	int rows = vx_score_page(scan, &walk->terms, page, ahead);
-	double top = vx_smallest_top(&walk->tops[VX_CALIBRATION_KS - 1]);
+	int rows = vx_score_page(scan, &walk->terms.whole, page, ahead);
+	double top = all_tops(walk);
 
 	for (int i = 0; i < rows; i++)
 	{
@@ -272,11 +287,37 @@ tops_visit(VxScan *scan, void *arg, Page page, Page ahead)
 
 		if (high >= top || !vx_bit(live, i))
 			continue;
-		for (int k = 0; k < VX_CALIBRATION_KS; k++)
-			vx_smallest_add(&walk->tops[k], high);
-		top = vx_smallest_top(&walk->tops[VX_CALIBRATION_KS - 1]);
+		add_to_tops(walk, high);
+		top = all_tops(walk);
 	}
 	scan->rows_scanned += vx_page_lead(page)->live;
+}
+
+static void
+copy_visit(VxScan *scan, void *arg, Page page, Page ahead)
+{
+	vx_group_copy(scan, page);
+}
+
+/* The same for a lead whose codes are in two planes. */
+static bool
+tops_follow(VxScan *scan, void *arg, BlockNumber block, Buffer near)
+{
+	Walk *walk = arg;
+	VxGroup *group = scan->group;
+
+	if (!vx_group_first(scan, &walk->terms, block, near))
+		return false;
+	vx_group_keep(scan, all_tops(walk));
+	do
+	{
+		if (!vx_group_next(scan, &walk->terms, all_tops(walk)))
+			return false;
+		for (int i = 0; i < group->count; i++)
+			add_to_tops(walk, 2.0 * group->est[i] - group->low[i]);
+	} while (group->count > 0);
+	scan->rows_scanned += vx_page_lead(group->lead)->live;
+	return true;
 }
 
 /* Notes what the rule's points that stop before the next list would give. */
@@ -311,11 +352,17 @@ visit_list(Walk *walk)
 {
 	VxScan *scan = walk->scan;
 	const VxDirList *list = &scan->lists[scan->next_list++];
+	VxVisitor visitor = {always, tops_visit, NULL, walk};
 	uint64 stamp;
 
+	if (scan->group != NULL)
+	{
+		visitor.visit = copy_visit;
+		visitor.follow = tops_follow;
+	}
 	if (!vx_walk_start(scan, list, &walk->terms) ||
-		!vx_walk_list(scan, list->list_id, list->head, &scan->ann.lead, always,
-					  tops_visit, walk, &stamp))
+		!vx_walk_list(scan, list->list_id, list->head, &scan->ann.lead,
+					  &visitor, &stamp))
 		vx_corrupt(scan->ann.index, list->head,
 				   "list %u is not where the directory says", list->list_id);
 	scan->rows_expected += list->rows;

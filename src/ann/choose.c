@@ -261,11 +261,11 @@ read_centroid(const VxAnnIndex *ann, const VxDirList *list, float *centroid,
 			  float *rotated)
 {
 	bool root = (list->flags & VX_DIR_ROOT) != 0;
+	VxCentPlace place = vx_list_cent(list);
 
 	if (root)
 		memcpy(centroid, ann->centre, sizeof(float) * ann->dims);
-	else if (!vx_cent_read(ann->index, &ann->meta, list->cent_block,
-						   list->cent_slot, list->list_id, centroid))
+	else if (!vx_cent_read(ann->index, &ann->meta, &place, centroid))
 		return false;
 	if (root && ann->type->metric != VX_METRIC_IP)
 		memset(rotated, 0, sizeof(float) * ann->dims);

@@ -24,6 +24,9 @@ typedef struct Unlink
 	Buffer meta;
 } Unlink;
 
+/* Pages of one record. */
+#define RECORD_PAGES 4
+
 /*
  * Record U.  position is the place of the page in its chain, counted from 0 at
  * the head.  All pages of unlink are held EXCLUSIVE.
@@ -58,12 +61,72 @@ record_unlink(const VxVacuum *vacuum, const Unlink *unlink, uint32 position)
 	vx_record_finish(record);
 }
 
+/* Locks the code page at a place of the table of a lead that is gone. */
+static Buffer
+lock_orphan(const VxVacuum *vacuum, const VxCodeTable *table, int ordinal)
+{
+	BlockNumber block = table->blocks[ordinal];
+	VxCode owner =
+		vx_code_owner(&vacuum->ann.lead, table->list_id, table->lead, ordinal);
+	Buffer buffer =
+		vx_page_pin(vacuum->index, block, InvalidBuffer, vacuum->strategy);
+
+	if (vx_code_lock_pinned(vacuum->index, block, VX_EXCLUSIVE, &owner, 0,
+							buffer) == NULL)
+		vx_corrupt(vacuum->index, block,
+				   "no code page %d of lead %u of list %u here", ordinal,
+				   table->lead, table->list_id);
+	return buffer;
+}
+
+/* Record F {code pages}, locked. */
+static void
+free_together(const VxVacuum *vacuum, const Buffer *buffers, int count)
+{
+	VxRecord *record = vx_record_begin(vacuum->index);
+
+	for (int i = 0; i < count; i++)
+		vx_init_page(vx_record_page(record, buffers[i], false), VX_PAGE_FREE);
+	vx_record_finish(record);
+	for (int i = 0; i < count; i++)
+	{
+		BlockNumber block = BufferGetBlockNumber(buffers[i]);
+
+		vx_page_unlock(buffers[i]);
+		vx_page_record_free(vacuum->index, block);
+	}
+}
+
+/* Frees the code pages of a lead that is gone, which nothing names any more. */
+static void
+free_codes(const VxVacuum *vacuum, const VxCodeTable *table,
+		   IndexBulkDeleteResult *stats)
+{
+	Buffer buffers[RECORD_PAGES];
+	int count = 0;
+
+	for (int i = 0; i < table->count; i++)
+	{
+		if (table->blocks[i] == 0)
+			continue;
+		buffers[count++] = lock_orphan(vacuum, table, i);
+		stats->pages_newly_deleted++;
+		if (count < RECORD_PAGES)
+			continue;
+		free_together(vacuum, buffers, count);
+		count = 0;
+	}
+	if (count > 0)
+		free_together(vacuum, buffers, count);
+}
+
 /*
  * Unlinks a lead that was empty a moment ago.  False when it has rows now.
  */
 static bool
 unlink_lead(const VxVacuum *vacuum, const VxDirList *list,
-			BlockNumber prev_block, BlockNumber block, uint32 position)
+			BlockNumber prev_block, BlockNumber block, uint32 position,
+			VxCodeTable *codes)
 {
 	Unlink unlink;
 	VxLead *prev;
@@ -85,6 +148,8 @@ unlink_lead(const VxVacuum *vacuum, const VxDirList *list,
 	empty = lead->live == 0;
 	if (empty)
 	{
+		vx_code_table_copy(&vacuum->ann, block,
+						   (Page) BufferGetPage(unlink.page), codes);
 		vx_page_lock_kind(vacuum->index, VX_META_BLOCK, VX_EXCLUSIVE,
 						  VX_PAGE_META, &unlink.meta);
 		record_unlink(vacuum, &unlink, position);
@@ -102,14 +167,21 @@ unlink_lead(const VxVacuum *vacuum, const VxDirList *list,
 /* The same, but beside a parallel scan, which relies on chains, the lead stays. */
 static bool
 try_unlink(const VxVacuum *vacuum, const VxDirList *list,
-		   BlockNumber prev_block, BlockNumber block, uint32 position)
+		   BlockNumber prev_block, BlockNumber block, uint32 position,
+		   IndexBulkDeleteResult *stats)
 {
+	VxCodeTable codes;
 	bool unlinked;
 
 	if (!vx_shape_try_lock(vacuum->index))
 		return false;
-	unlinked = unlink_lead(vacuum, list, prev_block, block, position);
+	unlinked = unlink_lead(vacuum, list, prev_block, block, position, &codes);
 	vx_shape_unlock(vacuum->index);
+	if (unlinked)
+	{
+		stats->pages_newly_deleted++;
+		free_codes(vacuum, &codes, stats);
+	}
 	return unlinked;
 }
 
@@ -149,6 +221,7 @@ clean_list(const VxVacuum *vacuum, const VxDirList *list, VxBlockSet *reachable,
 	BlockNumber roomy = InvalidBlockNumber;
 	bool hint_passed = false;
 	uint64 rows = 0;
+	VxCodeTable codes;
 	VxChain chain;
 	Buffer buffer;
 	Page page;
@@ -159,21 +232,19 @@ clean_list(const VxVacuum *vacuum, const VxDirList *list, VxBlockSet *reachable,
 		int live = vx_page_lead(page)->live;
 		int slots = vx_page_lead(page)->slots;
 
+		vx_code_table_copy(&vacuum->ann, chain.block, page, &codes);
 		vx_page_unlock(buffer);
 		if (chain.block == chain.insert_block)
 			hint_passed = true;
 		if (live == 0 && kept != InvalidBlockNumber &&
-			try_unlink(vacuum, list, kept, chain.block, kept_count))
-		{
-			stats->pages_newly_deleted++;
-			stats->pages_deleted++;
+			try_unlink(vacuum, list, kept, chain.block, kept_count, stats))
 			continue;
-		}
 		/* Going forward is left to the inserts. */
 		if (roomy == InvalidBlockNumber && !hint_passed &&
 			live <= slots - (slots + 3) / 4)
 			roomy = chain.block;
 		vx_blocks_add(reachable, chain.block);
+		vx_blocks_add_codes(reachable, &codes);
 		kept = chain.block;
 		kept_count++;
 		rows += live;

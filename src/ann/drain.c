@@ -72,6 +72,7 @@ walk_special(VxScan *scan, TidWalk *walk, uint32 list_id)
 {
 	BlockNumber head = list_id == VX_LIST_NULL ? scan->ann.meta.null_head
 											   : scan->ann.meta.zero_head;
+	VxVisitor visitor = {tids_prepare, tids_visit, NULL, walk};
 	uint64 shape_seq;
 	uint64 stamp;
 
@@ -79,8 +80,8 @@ walk_special(VxScan *scan, TidWalk *walk, uint32 list_id)
 	do
 	{
 		shape_seq = scan->ann.meta.shape_seq;
-		if (!vx_walk_list(scan, list_id, head, walk->layout, tids_prepare,
-						  tids_visit, walk, &stamp) &&
+		if (!vx_walk_list(scan, list_id, head, walk->layout, &visitor,
+						  &stamp) &&
 			shape_seq == scan->ann.meta.shape_seq)
 			vx_corrupt(scan->ann.index, head,
 					   "special list %u is not where it belongs", list_id);
@@ -93,11 +94,12 @@ static void
 walk_part(VxScan *scan, TidWalk *walk, const VxPart *part)
 {
 	const VxDirList *list = &scan->lists[part->list];
+	VxVisitor visitor = {tids_prepare, tids_visit, NULL, walk};
 	uint64 stamp;
 
 	scan->part = BlockNumberIsValid(part->first) ? part : NULL;
-	if (!vx_walk_list(scan, list->list_id, list->head, walk->layout,
-					  tids_prepare, tids_visit, walk, &stamp))
+	if (!vx_walk_list(scan, list->list_id, list->head, walk->layout, &visitor,
+					  &stamp))
 		vx_corrupt(scan->ann.index, list->head,
 				   "list %u is not where the directory says", list->list_id);
 	scan->part = NULL;
@@ -119,6 +121,8 @@ walk_claims(VxScan *scan, TidWalk *walk)
 static void
 walk_ordinary(VxScan *scan, TidWalk *walk)
 {
+	VxVisitor visitor = {tids_prepare, tids_visit, NULL, walk};
+
 	scan->work.stop = VX_STOP_DRAINED;
 	walk->layout = &scan->ann.lead;
 	if (scan->shared != NULL)
@@ -137,9 +141,9 @@ walk_ordinary(VxScan *scan, TidWalk *walk)
 
 			if (scan->visits[i].walked)
 				continue;
-			scan->visits[i].walked = vx_walk_list(
-				scan, list->list_id, list->head, walk->layout, tids_prepare,
-				tids_visit, walk, &scan->visits[i].stamp);
+			scan->visits[i].walked =
+				vx_walk_list(scan, list->list_id, list->head, walk->layout,
+							 &visitor, &scan->visits[i].stamp);
 			flush(walk);
 		}
 	} while (!vx_walk_validate(scan));

@@ -28,7 +28,8 @@ typedef struct Row
 	ItemPointer tid;
 	const float *x;
 	uint8 *code;
-	VxEntryFactors factors;
+	uint8 *levels; /* of the code, for layout P */
+	VxEntry entry;
 } Row;
 
 /* Where it goes. */
@@ -56,41 +57,17 @@ encode_row(const VxAnnIndex *ann, VxChooser *chooser, const VxDirList *list,
 	if (!vx_choose_centroid(chooser, ann, list, &ref))
 		return false;
 	row->code = palloc(ann->lead.code_bytes);
-	vx_encode(&ann->quantizer, &ref, row->x, row->code, &row->factors,
-			  palloc(sizeof(float) * 2 * ann->dims));
+	vx_entry_encode(ann, &ref, row->x, row->code, &row->entry,
+					palloc(sizeof(float) * 2 * ann->dims));
+	if (ann->lead.form == VX_FORM_PLANES)
+	{
+		row->levels = palloc(ann->dims);
+		vx_unpack(row->code, ann->dims, ann->quantizer.bits, row->levels);
+	}
 	return true;
 }
 
 /* --- choosing the page ------------------------------------------------------------ */
-
-/* Step 7, record I: the row into a free slot of a page held exclusively. */
-static void
-put_row(VxAnnIndex *ann, const Target *target, Buffer buffer, int slot,
-		const Row *row)
-{
-	const VxLeadLayout *layout = target->layout;
-	VxRecord *record = vx_record_begin(ann->index);
-	Page page = vx_record_page(record, buffer, false);
-	Size used = vx_lead_used(layout, slot + 1);
-
-	if (((PageHeader) page)->pd_lower < used)
-		vx_page_set_used(page, used);
-	if (layout->code_bytes > 0)
-	{
-		vx_plane(page, layout->f, float)[slot] = row->factors.f;
-		vx_plane(page, layout->n, float)[slot] = row->factors.n;
-		vx_plane(page, layout->sn, uint16)[slot] = row->factors.sn;
-		vx_plane(page, layout->en, uint16)[slot] = row->factors.en;
-		memcpy(vx_plane(page, layout->codes, uint8) +
-				   (Size) slot * layout->code_bytes,
-			   row->code, layout->code_bytes);
-	}
-	vx_plane(page, layout->tids, ItemPointerData)[slot] = *row->tid;
-	vx_bit_set(vx_plane(page, layout->live, uint64), slot);
-	vx_bit_clear(vx_plane(page, layout->killed, uint64), slot);
-	vx_page_lead(page)->live++;
-	vx_record_finish(record);
-}
 
 /* Step 8, record H: inserts start at block from now on. */
 static void
@@ -137,7 +114,7 @@ link_page(VxAnnIndex *ann, const Target *target, Buffer fresh,
 	VxLead *tail;
 
 	vx_init_lead(page, target->list_id, target->layout->slots,
-				 target->layout->code_bytes == 0 ? VX_LEAD_SPECIAL : 0);
+				 target->layout->form == VX_FORM_TIDS ? VX_LEAD_SPECIAL : 0);
 	vx_page_set_used(page, vx_lead_used(target->layout, 0));
 	head = vx_page_lead(vx_record_page(record, head_buffer, false));
 	tail = head_buffer == tail_buffer
@@ -238,7 +215,8 @@ try_page(VxAnnIndex *ann, const Target *target, const Row *row,
 		vx_page_unlock(buffer);
 		return NEXT_PAGE;
 	}
-	put_row(ann, target, buffer, slot, row);
+	vx_put_row(ann, target->layout, buffer, slot, row->tid, &row->entry,
+			   row->code, row->levels);
 	vx_page_unlock(buffer);
 	return PLACED;
 }

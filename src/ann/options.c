@@ -20,6 +20,14 @@ static const VxAnnOptions defaults = {
 	.bits = VX_BITS_DEFAULT,
 	.seed = VX_SEED_DEFAULT,
 	.dimensions = 0,
+	.layout = 0,
+};
+
+static relopt_enum_elt_def layouts[] = {
+	{"auto", 0},
+	{"whole", VX_LAYOUT_WHOLE},
+	{"planes", VX_LAYOUT_PLANES},
+	{NULL, 0},
 };
 
 void
@@ -42,6 +50,12 @@ vx_ann_options_register(void)
 					  "Dimensions of the vectors: 0 takes them from the "
 					  "column or the rows",
 					  defaults.dimensions, 0, VX_DIM_MAX, lock);
+	add_enum_reloption(options_kind, "layout",
+					   "Codes whole on one page, or in two planes: auto, "
+					   "whole, planes",
+					   layouts, defaults.layout,
+					   "Valid values are \"auto\", \"whole\" and \"planes\".",
+					   lock);
 }
 
 bytea *
@@ -52,6 +66,7 @@ annoptions(Datum reloptions, bool validate)
 		{"bits", RELOPT_TYPE_INT, offsetof(VxAnnOptions, bits)},
 		{"seed", RELOPT_TYPE_INT, offsetof(VxAnnOptions, seed)},
 		{"dimensions", RELOPT_TYPE_INT, offsetof(VxAnnOptions, dimensions)},
+		{"layout", RELOPT_TYPE_ENUM, offsetof(VxAnnOptions, layout)},
 	};
 	VxAnnOptions *options = (VxAnnOptions *) build_reloptions(
 		reloptions, validate, options_kind, sizeof(VxAnnOptions), table,
@@ -61,6 +76,10 @@ annoptions(Datum reloptions, bool validate)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 						errmsg("bits must be 4 or 8"),
 						errdetail("The value given is %d.", options->bits)));
+	if (validate && options && options->bits == 8 &&
+		options->layout == VX_LAYOUT_PLANES)
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("layout planes needs bits = 4")));
 	return (bytea *) options;
 }
 

@@ -185,6 +185,9 @@ vx_probe_prepare(VxScan *scan)
 	scratch = palloc(sizeof(float) * dims);
 	vx_query_init(&scan->query, &ann->quantizer, scan->query_x, ann->centre,
 				  palloc(VX_QUERY8_BYTES(dims)), scratch);
+	if (scan->group != NULL)
+		vx_plane_query_init(&scan->group->query, &scan->query, dims,
+							scan->group->tables);
 	scan->query_ready = true;
 	pfree(scratch);
 }

@@ -33,7 +33,7 @@ vx_rowsort_begin(VxRowSort *rows, int code_bytes, Size memory,
 	Oid operators[] = {Int4LessOperator, Int8LessOperator};
 	Oid collations[] = {InvalidOid, InvalidOid};
 	bool nulls_first[] = {false, false};
-	Size payload_bytes = VARHDRSZ + sizeof(VxEntryFactors) + code_bytes;
+	Size payload_bytes = VARHDRSZ + sizeof(VxEntry) + code_bytes;
 	int kb = Min(Max(memory / 1024, SORT_KB_MIN), MAX_KILOBYTES);
 
 	rows->desc = CreateTemplateTupleDesc(3);
@@ -52,7 +52,7 @@ vx_rowsort_begin(VxRowSort *rows, int code_bytes, Size memory,
 
 void
 vx_rowsort_put(VxRowSort *rows, int32 list, ItemPointer tid,
-			   const VxEntryFactors *factors, const uint8 *code)
+			   const VxEntry *entry, const uint8 *code)
 {
 	TupleTableSlot *slot = rows->in;
 
@@ -62,13 +62,13 @@ vx_rowsort_put(VxRowSort *rows, int32 list, ItemPointer tid,
 	slot->tts_values[2] = PointerGetDatum(rows->payload);
 	slot->tts_isnull[0] = false;
 	slot->tts_isnull[1] = false;
-	slot->tts_isnull[2] = factors == NULL;
-	if (factors)
+	slot->tts_isnull[2] = entry == NULL;
+	if (entry)
 	{
 		char *payload = VARDATA(rows->payload);
 
-		memcpy(payload, factors, sizeof(VxEntryFactors));
-		memcpy(payload + sizeof(VxEntryFactors), code, rows->code_bytes);
+		memcpy(payload, entry, sizeof(VxEntry));
+		memcpy(payload + sizeof(VxEntry), code, rows->code_bytes);
 	}
 	ExecStoreVirtualTuple(slot);
 	tuplesort_puttupleslot(rows->sort, slot);
@@ -99,8 +99,8 @@ vx_rowsort_next(VxRowSort *rows, VxSortedRow *row)
 		/* The sort may have shortened the header. */
 		const char *payload = VARDATA_ANY(DatumGetPointer(slot->tts_values[2]));
 
-		memcpy(&row->factors, payload, sizeof(VxEntryFactors));
-		row->code = (const uint8 *) payload + sizeof(VxEntryFactors);
+		memcpy(&row->entry, payload, sizeof(VxEntry));
+		row->code = (const uint8 *) payload + sizeof(VxEntry);
 	}
 	return true;
 }

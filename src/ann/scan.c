@@ -45,6 +45,8 @@ vx_scan_init(VxScan *scan, Relation index)
 	scan->query_raw = palloc(sizeof(float) * dims);
 	scan->query_x = palloc(sizeof(float) * dims);
 	scan->centroid = palloc(sizeof(float) * dims);
+	if (scan->ann.lead.form == VX_FORM_PLANES)
+		scan->group = vx_group_create(&scan->ann);
 	scan->dots = palloc(sizeof(int32) * slots);
 	scan->est = palloc(sizeof(float) * slots);
 	scan->low = palloc(sizeof(float) * slots);
@@ -150,6 +152,8 @@ annrescan(IndexScanDesc desc, ScanKey keys, int nkeys, ScanKey orderbys,
 	scan->next_result = scan->confirmed = 0;
 	scan->rows_expected = 0;
 	scan->cut = scan->exhausted = false;
+	scan->near = InvalidBuffer;
+	scan->scattered = false;
 	scan->candidates.count = 0;
 	memset(&scan->work, 0, sizeof(VxScanWork));
 }

@@ -4,6 +4,7 @@
  *
  *	probe.c			which list next, and when to stop
  *	walk.c			reading one list's pages; validation of what was read
+ *	group.c			scoring a lead whose codes are in two planes
  *	candidates.c	bounded sets: candidates by lower bound, handled rows
  *	rerank.c		exact distances from the heap
  *	ahead.c			asking for pages that are not in memory before their turn
@@ -118,6 +119,43 @@ typedef struct VxPart
 	bool walked;
 } VxPart;
 
+/* A list's terms for whole codes, and for their signs (layout P). */
+typedef struct VxTerms
+{
+	VxListQuery whole;
+	VxListQuery signs;
+} VxTerms;
+
+/*
+ * A lead and its code pages, while they are scored (layout P).  The arrays that
+ * are not said to be of slots belong to the batch refined last.
+ */
+typedef struct VxGroup
+{
+	VxPlaneQuery query;
+	uint8 *tables; /* its memory */
+	BlockNumber block;
+	Buffer near;  /* that the lead was in: its code pages may be near */
+	Page lead;	  /* copy of its used bytes */
+	int rows;	  /* slots up to the last live one */
+	int32 *sums;  /* of slots */
+	uint16 *left; /* slots that the first stage left, in order */
+	int left_count;
+	int left_next;
+	Buffer ahead; /* pin of the page of the next batch */
+	int ahead_number;
+	int count;
+	uint16 *slots;
+	uint16 *index;
+	float *f;
+	float *n;
+	uint16 *sn;
+	uint16 *en;
+	int32 *dots;
+	float *est;
+	float *low;
+} VxGroup;
+
 typedef struct VxShared VxShared;
 
 typedef enum VxScanPhase
@@ -187,6 +225,10 @@ typedef struct VxScan
 	uint64 sorted_last;
 	bool sorted_any;
 
+	Buffer near; /* of the lead read last, and its block */
+	BlockNumber near_block;
+	bool scattered; /* buffers are not in the order of blocks */
+
 	BufferAccessStrategy ring; /* for the pages of lists; NULL = default */
 
 	/* Heap access, see rerank.c. */
@@ -197,6 +239,7 @@ typedef struct VxScan
 	float *est;
 	float *low;
 	float *centroid;
+	VxGroup *group; /* layout P, else NULL */
 
 	/* Of a parallel scan, see parallel.c. */
 	VxShared *shared; /* NULL: this process scans everything */
@@ -277,6 +320,20 @@ extern int64 vx_ahead_rows(VxScan *scan, const uint64 *tids, int64 asked,
 typedef void (*VxLeadVisit)(VxScan *scan, void *arg, Page page, Page ahead);
 /* What is done before each page is locked (may allocate); false ends the walk. */
 typedef bool (*VxLeadPrepare)(VxScan *scan, void *arg);
+/*
+ * What is done after a lead with live slots was visited and unlocked; near is the
+ * buffer it was in.  False: a page that the lead named belongs to somebody else.
+ */
+typedef bool (*VxLeadFollow)(VxScan *scan, void *arg, BlockNumber block,
+							 Buffer near);
+
+typedef struct VxVisitor
+{
+	VxLeadPrepare prepare;
+	VxLeadVisit visit;
+	VxLeadFollow follow; /* may be NULL */
+	void *arg;
+} VxVisitor;
 
 /*
  * Walks the chain of a list.  On success *stamp is the head's stamp when the
@@ -284,8 +341,8 @@ typedef bool (*VxLeadPrepare)(VxScan *scan, void *arg);
  * is stale then.
  */
 extern bool vx_walk_list(VxScan *scan, uint32 list_id, BlockNumber head,
-						 const VxLeadLayout *layout, VxLeadPrepare prepare,
-						 VxLeadVisit visit, void *arg, uint64 *stamp);
+						 const VxLeadLayout *layout, const VxVisitor *visitor,
+						 uint64 *stamp);
 
 /*
  * Takes a ring for the pages of lists, all of which will be read, when they are
@@ -301,8 +358,7 @@ extern int vx_score_page(VxScan *scan, const VxListQuery *terms, Page page,
 						 Page ahead);
 
 /* Reads the list's centroid and prepares its terms.  False: the list is gone. */
-extern bool vx_walk_start(VxScan *scan, const VxDirList *list,
-						  VxListQuery *terms);
+extern bool vx_walk_start(VxScan *scan, const VxDirList *list, VxTerms *terms);
 
 /* Adds the candidates of lists[i].  False: the candidates' limit is hit. */
 extern bool vx_walk_candidates(VxScan *scan, int i);
@@ -313,6 +369,31 @@ extern bool vx_walk_candidates(VxScan *scan, int i);
  * unmarked and the META copy is the start copy of the next round.
  */
 extern bool vx_walk_validate(VxScan *scan);
+
+/* --- group.c ---------------------------------------------------------------------- */
+
+/* In the current context. */
+extern VxGroup *vx_group_create(const VxAnnIndex *ann);
+
+/* Copies a lead, which is locked, into scan->group. */
+extern void vx_group_copy(VxScan *scan, Page page);
+
+/*
+ * The first stage: estimates and bounds by the signs in scan->est and scan->low,
+ * for scan->group->rows slots, live or not.  False: a code page belongs to
+ * somebody else now, so the walk has to start over; also of vx_group_next.
+ */
+extern bool vx_group_first(VxScan *scan, const VxTerms *terms,
+						   BlockNumber block, Buffer near);
+
+/* Leaves the live slots whose bound is not above limit to the second stage. */
+extern void vx_group_keep(VxScan *scan, double limit);
+
+/*
+ * Refines the next slots that are left and still not above limit: group->count
+ * of them, with group->slots, est and low; 0 at the end.
+ */
+extern bool vx_group_next(VxScan *scan, const VxTerms *terms, double limit);
 
 /* --- parallel.c ------------------------------------------------------------------ */
 

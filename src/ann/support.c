@@ -139,7 +139,9 @@ default_calibration(VxMeta *meta)
 static void
 check_entry_fits(int dims, int bits)
 {
-	if (vx_lead_slots(dims, bits) > 0)
+	VxLeadLayout layout;
+
+	if (vx_lead_layout(VX_LAYOUT_WHOLE, dims, bits, &layout))
 		return;
 	ereport(ERROR,
 			(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
@@ -152,10 +154,21 @@ check_entry_fits(int dims, int bits)
 			 bits > 4 ? errhint("Use bits = 4.") : 0));
 }
 
+VxLayout
+vx_ann_layout(int dims, const VxAnnOptions *options)
+{
+	if (options->layout != 0)
+		return (VxLayout) options->layout;
+	return options->bits == 4 && dims >= VX_PLANES_DIMS_MIN ? VX_LAYOUT_PLANES
+															: VX_LAYOUT_WHOLE;
+}
+
 void
 vx_meta_init(VxMeta *meta, int dims, const VxAnnType *type,
 			 const VxAnnOptions *options)
 {
+	VxLeadLayout lead;
+	VxLeadLayout special;
 	float *scratch;
 
 	Assert(dims >= 1 && dims <= VX_DIM_MAX);
@@ -164,11 +177,15 @@ vx_meta_init(VxMeta *meta, int dims, const VxAnnType *type,
 	meta->magic = VX_MAGIC;
 	meta->format = VX_FORMAT;
 	meta->dims = dims;
-	meta->layout = VX_LAYOUT_WHOLE;
+	meta->layout = vx_ann_layout(dims, options);
 	meta->bits = options->bits;
 	meta->metric = type->metric;
-	meta->slots = vx_lead_slots(dims, options->bits);
-	meta->special_slots = vx_special_slots();
+	(void) vx_lead_layout(meta->layout, dims, options->bits, &lead);
+	meta->slots = lead.slots;
+	meta->sign_pages = lead.sign_pages;
+	meta->rest_pages = lead.rest_pages;
+	vx_special_layout(&special);
+	meta->special_slots = special.slots;
 	meta->seed = options->seed;
 	meta->shape_seq = 1;
 	meta->dir_epoch = 1;
@@ -218,8 +235,17 @@ vx_ann_derive(VxAnnIndex *ann)
 	init_quantizer(&ann->coarse, meta, 4, coarse_t0);
 	vx_rotation_init(&ann->quantizer.rotation, dims, meta->seed, signs);
 	ann->coarse.rotation = ann->quantizer.rotation;
-	vx_lead_layout(meta->slots, vx_code_bytes(dims, meta->bits), &ann->lead);
-	vx_lead_layout(meta->special_slots, 0, &ann->special);
+	vx_special_layout(&ann->special);
+	if (!vx_lead_layout(meta->layout, dims, meta->bits, &ann->lead) ||
+		meta->slots != ann->lead.slots ||
+		meta->sign_pages != ann->lead.sign_pages ||
+		meta->rest_pages != ann->lead.rest_pages ||
+		meta->special_slots != ann->special.slots)
+		vx_corrupt(ann->index, VX_META_BLOCK,
+				   "metapage says %d slots, %d and %d code pages, %d special "
+				   "slots",
+				   meta->slots, meta->sign_pages, meta->rest_pages,
+				   meta->special_slots);
 	ann->dir_entry_bytes = vx_dir_entry_bytes(dims);
 	ann->centre = palloc0(sizeof(float) * dims);
 	ann->born = BlockNumberIsValid(meta->dir_head);
@@ -229,8 +255,11 @@ vx_ann_derive(VxAnnIndex *ann)
 static void
 read_centre(VxAnnIndex *ann)
 {
-	if (!vx_cent_read(ann->index, &ann->meta, ann->meta.centre_block,
-					  ann->meta.centre_slot, VX_LIST_CENTRE, ann->centre))
+	VxCentPlace place = {.block = ann->meta.centre_block,
+						 .slot = ann->meta.centre_slot,
+						 .owner = VX_LIST_CENTRE};
+
+	if (!vx_cent_read(ann->index, &ann->meta, &place, ann->centre))
 		vx_corrupt(ann->index, ann->meta.centre_block, "no centre at slot %d",
 				   ann->meta.centre_slot);
 }

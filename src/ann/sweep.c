@@ -4,7 +4,7 @@
  *
  * They come from crashes: an extension without a record, a page freed without
  * a note in the map (which is not logged), centroids of a first insert that was
- * cancelled.  The protocol is src/ann/README.md, "Cleanup".
+ * cancelled, code pages whose lead is gone.  The protocol is src/ann/README.md, "Cleanup".
  */
 #include "postgres.h"
 
@@ -33,6 +33,14 @@ bool
 vx_blocks_has(const VxBlockSet *set, BlockNumber block)
 {
 	return block < set->blocks && (set->bits[block / 8] >> (block % 8)) & 1;
+}
+
+void
+vx_blocks_add_codes(VxBlockSet *set, const VxCodeTable *table)
+{
+	for (int i = 0; i < table->count; i++)
+		if (table->blocks[i] != 0)
+			vx_blocks_add(set, table->blocks[i]);
 }
 
 static void
@@ -136,6 +144,42 @@ free_leaked(const VxVacuum *vacuum, const uint32 *ids, BlockNumber block)
 	return leaked;
 }
 
+/* Record F for a code page, unless its lead names it. */
+static bool
+free_leaked_code(const VxVacuum *vacuum, BlockNumber block, const VxCode *owner)
+{
+	bool exists = owner->lead < vx_page_count(vacuum->index);
+	bool leaked = false;
+	Buffer lead_buffer;
+	Buffer buffer;
+
+	if (owner->lead == block)
+		vx_corrupt(vacuum->index, block, "code page names itself as its lead");
+	/* While the lead is locked nobody attaches a page to it. */
+	if (exists && vx_code_is_named(&vacuum->ann, owner, block,
+								   vx_page_lock_extended(
+									   vacuum->index, owner->lead, VX_SHARE,
+									   vacuum->strategy, &lead_buffer)))
+	{
+		vx_page_unlock(lead_buffer);
+		return false;
+	}
+	buffer = vx_page_pin(vacuum->index, block, InvalidBuffer, vacuum->strategy);
+	if (vx_code_lock_pinned(vacuum->index, block, VX_EXCLUSIVE, owner, 0,
+							buffer) != NULL)
+	{
+		VxRecord *record = vx_record_begin(vacuum->index);
+
+		vx_init_page(vx_record_page(record, buffer, false), VX_PAGE_FREE);
+		vx_record_finish(record);
+		vx_page_unlock(buffer);
+		leaked = true;
+	}
+	if (exists)
+		vx_page_unlock(lead_buffer);
+	return leaked;
+}
+
 /* True when the block is free now and the free space map was told so. */
 static bool
 sweep_block(const VxVacuum *vacuum, const uint32 *ids, BlockNumber block)
@@ -144,10 +188,14 @@ sweep_block(const VxVacuum *vacuum, const uint32 *ids, BlockNumber block)
 	Page page = vx_page_lock_extended(vacuum->index, block, VX_SHARE,
 									  vacuum->strategy, &buffer);
 	bool nobodys = vx_page_kind(page) == VX_PAGE_FREE;
+	bool is_code = vx_page_kind(page) == VX_PAGE_CODE;
+	VxCode owner = *vx_page_code(page);
 	bool leaked = !nobodys && is_leaked(vacuum, ids, page);
 
 	vx_page_unlock(buffer);
-	if (leaked)
+	if (is_code)
+		nobodys = free_leaked_code(vacuum, block, &owner);
+	else if (leaked)
 		nobodys = free_leaked(vacuum, ids, block);
 	if (nobodys)
 		vx_page_record_free(vacuum->index, block);

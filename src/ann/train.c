@@ -44,14 +44,24 @@ typedef struct TrainPlan
 
 /* --- how many lists and rows ---------------------------------------------------- */
 
+/*
+ * Scanning an entry costs a third as much in layout P, and a short list fills its
+ * code pages badly: half as many lists are as fast, and made in half the time
+ * (decision 9).
+ */
 static int
 lists_wanted(const VxBuild *build)
 {
+	VxLayout layout = vx_ann_layout(build->ann.dims, build->options);
+	double lists = sqrt(build->rows_expected);
+
 	if (build->options->lists >= 0)
 		return build->options->lists;
 	if (build->rows_expected < VX_FLAT_ROWS_MAX)
 		return 0;
-	return (int) Min(rint(2 * sqrt(build->rows_expected)), VX_LISTS_MAX);
+	if (layout == VX_LAYOUT_WHOLE)
+		lists *= 2;
+	return (int) Min(rint(lists), VX_LISTS_MAX);
 }
 
 /*

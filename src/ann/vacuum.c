@@ -79,6 +79,22 @@ vx_vacuum_lead(const VxVacuum *vacuum, const VxDirList *list, BlockNumber block,
 }
 
 void
+vx_code_table_copy(const VxAnnIndex *ann, BlockNumber block, Page page,
+				   VxCodeTable *table)
+{
+	const VxLead *lead = vx_page_lead(page);
+
+	table->list_id = lead->list_id;
+	table->lead = block;
+	table->count = 0;
+	if ((lead->flags & VX_LEAD_SPECIAL) != 0)
+		return;
+	table->count = vx_code_pages(&ann->lead);
+	memcpy(table->blocks, vx_plane(page, ann->lead.table, BlockNumber),
+		   sizeof(BlockNumber) * table->count);
+}
+
+void
 vx_chain_begin(VxChain *chain, const VxDirList *list)
 {
 	chain->list = list;

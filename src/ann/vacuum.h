@@ -56,6 +56,22 @@ extern void vx_chain_begin(VxChain *chain, const VxDirList *list);
 extern Page vx_chain_next(const VxVacuum *vacuum, VxChain *chain,
 						  Buffer *buffer);
 
+/*
+ * The code table of a lead, when it is one of layout P: with count places, 0 in
+ * those that are not attached.
+ */
+typedef struct VxCodeTable
+{
+	uint32 list_id;
+	BlockNumber lead;
+	int count;
+	BlockNumber blocks[VX_CODE_PAGES_MAX];
+} VxCodeTable;
+
+/* Copies that of a locked lead. */
+extern void vx_code_table_copy(const VxAnnIndex *ann, BlockNumber block,
+							   Page page, VxCodeTable *table);
+
 /* --- sweep.c ----------------------------------------------------------------- */
 
 /* Blocks that something names. */
@@ -68,6 +84,8 @@ typedef struct VxBlockSet
 extern void vx_blocks_init(VxBlockSet *set, BlockNumber blocks);
 extern void vx_blocks_add(VxBlockSet *set, BlockNumber block);
 extern bool vx_blocks_has(const VxBlockSet *set, BlockNumber block);
+/* Adds the code pages of a lead. */
+extern void vx_blocks_add_codes(VxBlockSet *set, const VxCodeTable *table);
 
 /*
  * Looks at every block that is neither in reachable (which has all leads by

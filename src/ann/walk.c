@@ -10,7 +10,6 @@
 #include "postgres.h"
 
 #include "miscadmin.h"
-#include "port/pg_bitutils.h"
 
 #include "ann/scan.h"
 
@@ -31,11 +30,33 @@ typedef struct WalkChain
 {
 	BlockNumber block;	 /* to be read next */
 	Buffer ahead;		 /* its pin, if taken already */
-	Buffer near;		 /* the buffer of the page before it */
 	BlockNumber run_end; /* leads before this block are consecutive */
 	BlockNumber stop;	 /* the tail when the walk began */
 	uint64 stamp;
 } WalkChain;
+
+/*
+ * Where a page may be that is not near the one before it.  Blocks often lie in
+ * buffers of the same order; once they did not, no more guesses are made.
+ */
+static Buffer
+far_guess(const VxScan *scan, BlockNumber block)
+{
+	return scan->scattered ? InvalidBuffer
+						   : vx_page_guess(scan->near, scan->near_block, block);
+}
+
+/* Pins a page that the one before did not lead to by a run. */
+static Buffer
+pin_far(VxScan *scan, BlockNumber block)
+{
+	Buffer guess = far_guess(scan, block);
+	Buffer buffer = vx_page_pin(scan->ann.index, block, guess, scan->ring);
+
+	if (BufferIsValid(guess) && buffer != guess)
+		scan->scattered = true;
+	return buffer;
+}
 
 /*
  * Reads the head: where the chain ends now, and its stamp.  lead is under lock.
@@ -59,7 +80,7 @@ read_head(VxScan *scan, uint32 list_id, BlockNumber head, const VxLead *lead,
  */
 static WalkEnd
 walk_page(VxScan *scan, uint32 list_id, BlockNumber head,
-		  const VxLeadLayout *layout, VxLeadVisit visit, void *arg,
+		  const VxLeadLayout *layout, const VxVisitor *visitor,
 		  WalkChain *chain)
 {
 	Relation index = scan->ann.index;
@@ -69,11 +90,13 @@ walk_page(VxScan *scan, uint32 list_id, BlockNumber head,
 	Buffer next_buffer = InvalidBuffer;
 	VxLead *lead;
 	Page page;
+	bool followed;
 
 	if (block + 1 < chain->run_end)
 	{
 		guess = block + 1;
-		next_buffer = vx_page_pin(index, guess, buffer, scan->ring);
+		next_buffer = vx_page_pin(
+			index, guess, vx_page_guess(buffer, block, guess), scan->ring);
 	}
 	page = vx_lead_lock_pinned(index, block, VX_SHARE, list_id, buffer);
 	if (page == NULL)
@@ -86,11 +109,15 @@ walk_page(VxScan *scan, uint32 list_id, BlockNumber head,
 	lead = vx_page_lead(page);
 	if (block == head && scan->part == NULL)
 		read_head(scan, list_id, head, lead, chain);
+	followed = lead->live > 0 && visitor->follow != NULL;
 	if (lead->live > 0)
-		visit(scan, arg, page,
-			  BufferIsValid(next_buffer) ? BufferGetPage(next_buffer) : NULL);
+		visitor->visit(scan, visitor->arg, page,
+					   BufferIsValid(next_buffer) ? BufferGetPage(next_buffer)
+												  : NULL);
 	chain->block = lead->next;
 	vx_page_unlock(buffer);
+	scan->near = buffer;
+	scan->near_block = block;
 
 	if (BufferIsValid(next_buffer) &&
 		(chain->block != guess || block == chain->stop))
@@ -98,8 +125,13 @@ walk_page(VxScan *scan, uint32 list_id, BlockNumber head,
 		vx_page_unpin(next_buffer);
 		next_buffer = InvalidBuffer;
 	}
+	if (followed && !visitor->follow(scan, visitor->arg, block, buffer))
+	{
+		if (BufferIsValid(next_buffer))
+			vx_page_unpin(next_buffer);
+		return WALK_STRANGE;
+	}
 	chain->ahead = next_buffer;
-	chain->near = buffer;
 	/* Rows beyond the tail of the start are new, or their list is stamped. */
 	if (block == chain->stop)
 		chain->block = InvalidBlockNumber;
@@ -120,8 +152,7 @@ vx_walk_ring(VxScan *scan)
 
 static WalkEnd
 walk_once(VxScan *scan, uint32 list_id, BlockNumber head,
-		  const VxLeadLayout *layout, VxLeadPrepare prepare, VxLeadVisit visit,
-		  void *arg, uint64 *stamp)
+		  const VxLeadLayout *layout, const VxVisitor *visitor, uint64 *stamp)
 {
 	Relation index = scan->ann.index;
 	BlockNumber pages = 0;
@@ -139,16 +170,15 @@ walk_once(VxScan *scan, uint32 list_id, BlockNumber head,
 		WalkEnd end;
 
 		CHECK_FOR_INTERRUPTS();
-		if (!prepare(scan, arg))
+		if (!visitor->prepare(scan, visitor->arg))
 		{
 			if (BufferIsValid(chain.ahead))
 				vx_page_unpin(chain.ahead);
 			return WALK_STOPPED;
 		}
 		if (!BufferIsValid(chain.ahead))
-			chain.ahead =
-				vx_page_pin(index, chain.block, chain.near, scan->ring);
-		end = walk_page(scan, list_id, head, layout, visit, arg, &chain);
+			chain.ahead = pin_far(scan, chain.block);
+		end = walk_page(scan, list_id, head, layout, visitor, &chain);
 		if (end != WALK_DONE)
 			return end;
 		if (++pages > pages_max)
@@ -160,13 +190,12 @@ walk_once(VxScan *scan, uint32 list_id, BlockNumber head,
 
 bool
 vx_walk_list(VxScan *scan, uint32 list_id, BlockNumber head,
-			 const VxLeadLayout *layout, VxLeadPrepare prepare,
-			 VxLeadVisit visit, void *arg, uint64 *stamp)
+			 const VxLeadLayout *layout, const VxVisitor *visitor,
+			 uint64 *stamp)
 {
 	for (int tries = 0; tries < WALKS_MAX; tries++)
 	{
-		WalkEnd end =
-			walk_once(scan, list_id, head, layout, prepare, visit, arg, stamp);
+		WalkEnd end = walk_once(scan, list_id, head, layout, visitor, stamp);
 
 		if (end == WALK_DONE)
 			return true;
@@ -180,7 +209,7 @@ vx_walk_list(VxScan *scan, uint32 list_id, BlockNumber head,
 
 typedef struct ScoreWalk
 {
-	VxListQuery terms;
+	VxTerms terms;
 	bool full; /* the candidates' limit was hit */
 } ScoreWalk;
 
@@ -197,21 +226,12 @@ score_prepare(VxScan *scan, void *arg)
 	return !walk->full;
 }
 
-/* Slots up to the last live one. */
-static int
-used_slots(const uint64 *live, int slots)
-{
-	for (int w = (slots + 63) / 64 - 1; w >= 0; w--)
-		if (live[w] != 0)
-			return Min(slots, w * 64 + pg_leftmost_one_pos64(live[w]) + 1);
-	return 0;
-}
-
 int
 vx_score_page(VxScan *scan, const VxListQuery *terms, Page page, Page ahead)
 {
 	const VxLeadLayout *layout = &scan->ann.lead;
-	int rows = used_slots(vx_plane(page, layout->live, uint64), layout->slots);
+	int rows =
+		vx_used_slots(vx_plane(page, layout->live, uint64), layout->slots);
 	VxFactors factors = {
 		vx_plane(page, layout->f, float), vx_plane(page, layout->n, float),
 		vx_plane(page, layout->sn, uint16), vx_plane(page, layout->en, uint16)};
@@ -226,10 +246,23 @@ vx_score_page(VxScan *scan, const VxListQuery *terms, Page page, Page ahead)
 }
 
 /*
- * Scores the entries of a page; those that may be among the wanted become
- * candidates.  top holds upper bounds, so its top is one for the wanted-th
- * nearest distance.
+ * An entry that may be among the wanted becomes a candidate.  top holds upper
+ * bounds, so its top is one for the wanted-th nearest distance.
  */
+static inline void
+add_candidate(VxScan *scan, const ItemPointerData *tid, float est, float low)
+{
+	VxCandidate *candidate = &scan->candidates.items[scan->candidates.count];
+
+	if (scan->rounds > 1 && vx_handled_has(scan->handled, vx_tid_number(tid)))
+		return;
+	candidate->low = low;
+	candidate->tid = *tid;
+	scan->candidates.count++;
+	vx_smallest_add(&scan->top, 2.0 * est - low);
+}
+
+/* Scores the entries of a page. */
 static void
 score_visit(VxScan *scan, void *arg, Page page, Page ahead)
 {
@@ -237,13 +270,11 @@ score_visit(VxScan *scan, void *arg, Page page, Page ahead)
 	const VxLeadLayout *layout = &scan->ann.lead;
 	const uint64 *live = vx_plane(page, layout->live, uint64);
 	const ItemPointerData *tids = vx_plane(page, layout->tids, ItemPointerData);
-	int rows = vx_score_page(scan, &walk->terms, page, ahead);
+	int rows = vx_score_page(scan, &walk->terms.whole, page, ahead);
 	double top = vx_smallest_top(&scan->top);
 
 	for (int i = 0; i < rows; i++)
 	{
-		VxCandidate *candidate;
-
 		if (!(scan->low[i] <= top))
 		{
 			scan->cut = true;
@@ -251,29 +282,64 @@ score_visit(VxScan *scan, void *arg, Page page, Page ahead)
 		}
 		if (!vx_bit(live, i))
 			continue;
-		candidate = &scan->candidates.items[scan->candidates.count];
-		candidate->low = scan->low[i];
-		candidate->tid = tids[i];
-		if (scan->rounds > 1 &&
-			vx_handled_has(scan->handled, vx_tid_number(&tids[i])))
-			continue;
-		scan->candidates.count++;
-		vx_smallest_add(&scan->top, 2.0 * scan->est[i] - scan->low[i]);
+		add_candidate(scan, &tids[i], scan->est[i], scan->low[i]);
 		top = vx_smallest_top(&scan->top);
 	}
 	scan->rows_scanned += vx_page_lead(page)->live;
 }
 
-bool
-vx_walk_start(VxScan *scan, const VxDirList *list, VxListQuery *terms)
+static void
+copy_visit(VxScan *scan, void *arg, Page page, Page ahead)
 {
-	uint32 owner = (list->flags & VX_DIR_ROOT) ? VX_LIST_CENTRE : list->list_id;
+	vx_group_copy(scan, page);
+}
 
-	if (!vx_cent_read(scan->ann.index, &scan->ann.meta, list->cent_block,
-					  list->cent_slot, owner, scan->centroid))
+/* The same for a lead whose codes are in two planes. */
+static bool
+score_follow(VxScan *scan, void *arg, BlockNumber block, Buffer near)
+{
+	ScoreWalk *walk = arg;
+	VxGroup *group = scan->group;
+	const ItemPointerData *tids =
+		vx_plane(group->lead, scan->ann.lead.tids, ItemPointerData);
+	int live = vx_page_lead(group->lead)->live;
+	int64 refined = scan->work.refined;
+
+	if (!vx_group_first(scan, &walk->terms, block, near))
+		return false;
+	vx_group_keep(scan, vx_smallest_top(&scan->top));
+	do
+	{
+		if (!vx_group_next(scan, &walk->terms, vx_smallest_top(&scan->top)))
+			return false;
+		for (int i = 0; i < group->count; i++)
+		{
+			if (group->low[i] <= vx_smallest_top(&scan->top))
+				add_candidate(scan, &tids[group->slots[i]], group->est[i],
+							  group->low[i]);
+			else
+				scan->cut = true;
+		}
+	} while (group->count > 0);
+	if (scan->work.refined - refined < live)
+		scan->cut = true;
+	scan->rows_scanned += live;
+	return true;
+}
+
+bool
+vx_walk_start(VxScan *scan, const VxDirList *list, VxTerms *terms)
+{
+	VxCentPlace place = vx_list_cent(list);
+
+	place.guess = far_guess(scan, place.block);
+	if (!vx_cent_read(scan->ann.index, &scan->ann.meta, &place, scan->centroid))
 		return false;
 	vx_query_list(&scan->query, &scan->ann.quantizer, scan->centroid,
-				  scan->ann.centre, scan->eps, terms);
+				  scan->ann.centre, scan->eps, &terms->whole);
+	if (scan->group != NULL)
+		vx_query_signs(&scan->query, &scan->ann.quantizer, &terms->whole,
+					   Max(scan->eps, VX_EPS_SIGNS), &terms->signs);
 	return true;
 }
 
@@ -282,13 +348,25 @@ vx_walk_candidates(VxScan *scan, int i)
 {
 	VxDirList *list = &scan->lists[i];
 	ScoreWalk walk = {0};
+	VxVisitor visitor = {score_prepare, score_visit, NULL, &walk};
 	uint64 stamp;
 
+	if (scan->group != NULL)
+	{
+		visitor.visit = copy_visit;
+		visitor.follow = score_follow;
+	}
+
 	vx_ahead_lists(scan, i);
+	if (i + 1 < scan->list_count)
+	{
+		vx_page_expect(far_guess(scan, list[1].cent_block));
+		vx_page_expect(far_guess(scan, list[1].head));
+	}
 	if (!vx_walk_start(scan, list, &walk.terms))
 		return true; /* the list is gone: validation will tell */
-	if (vx_walk_list(scan, list->list_id, list->head, &scan->ann.lead,
-					 score_prepare, score_visit, &walk, &stamp))
+	if (vx_walk_list(scan, list->list_id, list->head, &scan->ann.lead, &visitor,
+					 &stamp))
 	{
 		scan->visits[i].walked = true;
 		scan->visits[i].stamp = stamp;

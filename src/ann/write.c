@@ -6,7 +6,8 @@
  * and filled last:
  *		META | head of NULLs | head of zero vectors | DIR pages | CENT pages
  * Behind it come the further leads of the special lists, then the leads of each
- * list as one run of consecutive blocks.  All leads but a list's last are full.
+ * list as one run of consecutive blocks, its code pages (write_planes.c) behind
+ * them.  All leads but a list's last are full.
  */
 #include "postgres.h"
 
@@ -16,39 +17,11 @@
 #include "pgstat.h"
 #include "utils/rel.h"
 
-#include "ann/build.h"
+#include "ann/write.h"
 
 #define NULL_HEAD_BLOCK 1
 #define ZERO_HEAD_BLOCK 2
 #define DIR_BLOCK 3
-
-typedef struct Writer
-{
-	VxBuild *build;
-	VxBuilder pages;
-	char *image; /* the page being made */
-	int dir_pages;
-	BlockNumber cent_block; /* first CENT page */
-	int cent_vectors;		/* the centre, then the lists unless flat */
-	int cent_pages;
-	int64 rows_written;
-} Writer;
-
-/* A list while its leads are written. */
-typedef struct Span
-{
-	int32 key; /* in the sort */
-	uint32 list_id;
-	const VxLeadLayout *layout;
-	uint16 lead_flags;
-	uint16 head_flags;
-	BlockNumber head;
-	BlockNumber rest; /* block of the second lead */
-	uint32 pages;
-	int64 rows; /* not written yet */
-	float r2;
-	int cent; /* its vector, -1 for a special list */
-} Span;
 
 static inline int
 page_quotient(int64 things, int per_page)
@@ -65,7 +38,7 @@ mean_n2(double n2, int64 rows)
 /* --- places ----------------------------------------------------------------------- */
 
 static void
-plan_front(Writer *w, int dims, int lists)
+plan_front(VxWriter *w, int dims, int lists)
 {
 	int per_page = vx_cent_per_page(dims);
 
@@ -81,7 +54,7 @@ plan_front(Writer *w, int dims, int lists)
 int
 vx_build_front_pages(int dims, int lists)
 {
-	Writer w = {0};
+	VxWriter w = {0};
 
 	plan_front(&w, dims, lists);
 	return DIR_BLOCK + w.dir_pages + w.cent_pages;
@@ -89,13 +62,13 @@ vx_build_front_pages(int dims, int lists)
 
 /* Vector 0 is the centre; list i has vector i + 1, or 0 when it is flat. */
 static int
-cent_of_list(const Writer *w, int list)
+cent_of_list(const VxWriter *w, int list)
 {
 	return w->build->lists > 1 ? list + 1 : 0;
 }
 
 static BlockNumber
-cent_block(const Writer *w, int vector)
+cent_block(const VxWriter *w, int vector)
 {
 	int dims = w->build->ann.dims;
 	int per_page = vx_cent_per_page(dims);
@@ -105,7 +78,7 @@ cent_block(const Writer *w, int vector)
 }
 
 static uint16
-cent_slot(const Writer *w, int vector)
+cent_slot(const VxWriter *w, int vector)
 {
 	int per_page = vx_cent_per_page(w->build->ann.dims);
 
@@ -113,7 +86,7 @@ cent_slot(const Writer *w, int vector)
 }
 
 static const float *
-cent_vector(const Writer *w, int vector, uint32 *list_id)
+cent_vector(const VxWriter *w, int vector, uint32 *list_id)
 {
 	const VxBuild *build = w->build;
 
@@ -126,7 +99,7 @@ cent_vector(const Writer *w, int vector, uint32 *list_id)
 /* --- leads ------------------------------------------------------------------------ */
 
 static void
-fill_head(const Writer *w, const Span *span)
+fill_head(const VxWriter *w, const VxSpan *span)
 {
 	VxLead *lead = vx_page_lead((Page) w->image);
 	BlockNumber tail =
@@ -145,64 +118,69 @@ fill_head(const Writer *w, const Span *span)
 	}
 }
 
-static void
-fill_slot(Page page, const VxLeadLayout *layout, int slot,
-		  const VxSortedRow *row)
+const VxSortedRow *
+vx_write_next(VxWriter *w, const VxSpan *span)
 {
-	vx_bit_set(vx_plane(page, layout->live, uint64), slot);
-	vx_plane(page, layout->tids, ItemPointerData)[slot] = row->tid;
-	if (layout->code_bytes == 0)
-		return;
-	vx_plane(page, layout->f, float)[slot] = row->factors.f;
-	vx_plane(page, layout->n, float)[slot] = row->factors.n;
-	vx_plane(page, layout->sn, uint16)[slot] = row->factors.sn;
-	vx_plane(page, layout->en, uint16)[slot] = row->factors.en;
-	memcpy(vx_plane(page, layout->codes, uint8) + slot * layout->code_bytes,
-		   row->code, layout->code_bytes);
+	VxSortedRow *row = &w->row;
+
+	if (!vx_rowsort_next(&w->build->rows, row) || row->list != span->key)
+		elog(ERROR, "sorted rows do not match the counts of list %u",
+			 span->list_id);
+	return row;
 }
 
-/* Takes the list's next rows from the sort. */
-static void
-fill_lead(Writer *w, Span *span)
+void
+vx_write_done(VxWriter *w, VxSpan *span, int count)
 {
-	Page page = (Page) w->image;
-	int count = (int) Min(span->rows, span->layout->slots);
-	VxSortedRow row;
-
-	for (int slot = 0; slot < count; slot++)
-	{
-		if (!vx_rowsort_next(&w->build->rows, &row) || row.list != span->key)
-			elog(ERROR, "sorted rows do not match the counts of list %u",
-				 span->list_id);
-		fill_slot(page, span->layout, slot, &row);
-	}
-	vx_page_lead(page)->live = count;
+	vx_page_lead((Page) w->image)->live = count;
 	span->rows -= count;
 	w->rows_written += count;
 	pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE,
 								 w->rows_written);
 }
 
+/* Takes the list's next rows from the sort. */
 static void
-write_leads(Writer *w, Span *span)
+fill_lead(VxWriter *w, VxSpan *span)
+{
+	int count = (int) Min(span->rows, span->layout->slots);
+
+	for (int slot = 0; slot < count; slot++)
+	{
+		const VxSortedRow *row = vx_write_next(w, span);
+
+		vx_entry_put((Page) w->image, span->layout, slot, &row->tid,
+					 &row->entry, row->code);
+	}
+	vx_write_done(w, span, count);
+}
+
+BlockNumber
+vx_write_start_lead(VxWriter *w, const VxSpan *span, uint32 i)
 {
 	Page page = (Page) w->image;
 	int slots = span->layout->slots;
+	BlockNumber block = i == 0 ? span->head : span->rest + i - 1;
 
-	span->pages = Max(page_quotient(span->rows, slots), 1);
+	if (i == 0)
+	{
+		vx_init_head(page, span->list_id, slots, span->lead_flags, block);
+		fill_head(w, span);
+	}
+	else
+		vx_init_lead(page, span->list_id, slots, span->lead_flags);
+	if (i + 1 < span->pages)
+		vx_page_lead(page)->next = span->rest + i;
+	return block;
+}
+
+static void
+write_leads(VxWriter *w, VxSpan *span)
+{
 	for (uint32 i = 0; i < span->pages; i++)
 	{
-		BlockNumber block = i == 0 ? span->head : span->rest + i - 1;
+		BlockNumber block = vx_write_start_lead(w, span, i);
 
-		if (i == 0)
-		{
-			vx_init_head(page, span->list_id, slots, span->lead_flags, block);
-			fill_head(w, span);
-		}
-		else
-			vx_init_lead(page, span->list_id, slots, span->lead_flags);
-		if (i + 1 < span->pages)
-			vx_page_lead(page)->next = span->rest + i;
 		fill_lead(w, span);
 		if (block < w->pages.reserved)
 			vx_builder_put(&w->pages, block, w->image);
@@ -212,10 +190,10 @@ write_leads(Writer *w, Span *span)
 }
 
 static void
-write_special(Writer *w, const VxBuildList *list, int32 key)
+write_special(VxWriter *w, const VxBuildList *list, int32 key)
 {
 	bool null = key == VX_SORT_NULL;
-	Span span = {
+	VxSpan span = {
 		.key = key,
 		.list_id = null ? VX_LIST_NULL : VX_LIST_ZERO,
 		.layout = &w->build->ann.special,
@@ -226,14 +204,15 @@ write_special(Writer *w, const VxBuildList *list, int32 key)
 		.cent = -1,
 	};
 
+	span.pages = Max(page_quotient(span.rows, span.layout->slots), 1);
 	write_leads(w, &span);
 }
 
 static void
-write_list(Writer *w, int i)
+write_list(VxWriter *w, int i)
 {
 	VxBuildList *list = &w->build->list[i];
-	Span span = {
+	VxSpan span = {
 		.key = i,
 		.list_id = VX_LIST_FIRST + i,
 		.layout = &w->build->ann.lead,
@@ -246,14 +225,18 @@ write_list(Writer *w, int i)
 	};
 
 	list->head = span.head;
-	write_leads(w, &span);
+	span.pages = Max(page_quotient(span.rows, span.layout->slots), 1);
+	if (span.layout->form == VX_FORM_PLANES)
+		vx_write_planes(w, &span);
+	else
+		write_leads(w, &span);
 }
 
 /* --- the front -------------------------------------------------------------------- */
 
 /* A vector too long for a page: a chain of pages, each naming the owner. */
 static void
-write_cent_chain(Writer *w, int vector)
+write_cent_chain(VxWriter *w, int vector)
 {
 	int dims = w->build->ann.dims;
 	int pages = vx_cent_chain_pages(dims);
@@ -280,7 +263,7 @@ write_cent_chain(Writer *w, int vector)
 
 /* A page of whole vectors, from the given one on. */
 static void
-write_cent_page(Writer *w, int from, int per_page)
+write_cent_page(VxWriter *w, int from, int per_page)
 {
 	int dims = w->build->ann.dims;
 	int count = Min(per_page, w->cent_vectors - from);
@@ -298,7 +281,7 @@ write_cent_page(Writer *w, int from, int per_page)
 }
 
 static void
-write_cents(Writer *w)
+write_cents(VxWriter *w)
 {
 	int per_page = vx_cent_per_page(w->build->ann.dims);
 
@@ -312,7 +295,7 @@ write_cents(Writer *w)
 }
 
 static void
-fill_entry(const Writer *w, int i, VxDirEntry *entry, float *scratch)
+fill_entry(const VxWriter *w, int i, VxDirEntry *entry, float *scratch)
 {
 	const VxBuild *build = w->build;
 	const VxBuildList *list = &build->list[i];
@@ -330,7 +313,7 @@ fill_entry(const Writer *w, int i, VxDirEntry *entry, float *scratch)
 }
 
 static void
-write_directory(Writer *w)
+write_directory(VxWriter *w)
 {
 	VxAnnIndex *ann = &w->build->ann;
 	int lists = w->build->lists;
@@ -358,7 +341,7 @@ write_directory(Writer *w)
 }
 
 static void
-complete_meta(Writer *w)
+complete_meta(VxWriter *w)
 {
 	VxBuild *build = w->build;
 	VxMeta *meta = &build->ann.meta;
@@ -390,7 +373,7 @@ complete_meta(Writer *w)
 }
 
 static void
-write_meta(Writer *w)
+write_meta(VxWriter *w)
 {
 	complete_meta(w);
 	vx_init_page((Page) w->image, VX_PAGE_META);
@@ -402,7 +385,7 @@ write_meta(Writer *w)
 void
 vx_build_write(VxBuild *build, ForkNumber fork)
 {
-	Writer w = {.build = build};
+	VxWriter w = {.build = build};
 
 	w.image = palloc(BLCKSZ);
 	plan_front(&w, build->ann.dims, build->lists);

@@ -2,7 +2,7 @@
  * check.h
  *		What the files of ann_check share.
  *
- * Numbers of invariants are those of docs/format.md, section 9.
+ * Numbers of invariants are those of docs/format.md, section 10.
  */
 #ifndef VX_INSPECT_CHECK_H
 #define VX_INSPECT_CHECK_H
@@ -97,6 +97,34 @@ extern void vx_check_centroids(VxCheck *check);
 
 extern void vx_check_lists(VxCheck *check);
 extern void vx_check_rest(VxCheck *check);
+
+/* --- check_codes.c: code pages of layout P (I7, I16) --------------------------- */
+
+/* What check_codes needs to know of a lead, once check->page is another page. */
+typedef struct VxCheckCodes
+{
+	VxCodeTable table;
+	int end; /* of the live slots */
+} VxCheckCodes;
+
+/* I7 of the lead in check->page; the code pages are read afterwards. */
+extern void vx_check_code_table(VxCheck *check, BlockNumber block,
+								VxCheckCodes *codes);
+/* Reads and marks the code pages of a lead; check->page is lost. */
+extern void vx_check_codes(VxCheck *check, const VxCheckCodes *codes);
+
+/* What a code page in check->page says of itself. */
+extern void vx_check_code_page(VxCheck *check, BlockNumber block);
+
+/* Does a code page in check->page, named by nothing so far, have an owner? */
+extern bool vx_check_code_owned(VxCheck *check, BlockNumber block);
+
+/*
+ * The code of a slot, packed, from the code pages of its lead.  levels: scratch
+ * of dims bytes.
+ */
+extern void vx_check_read_code(VxCheck *check, const VxCodeTable *table,
+							   int slot, uint8 *levels, uint8 *code);
 
 /* --- check_tids.c: one place for each heap pointer (I8) ----------------------- */
 

@@ -321,10 +321,11 @@ check_coded(VxCheck *check, BlockNumber block, const VxDirEntry *entry,
 {
 	const VxAnnIndex *ann = &check->ann;
 	bool flat = (entry->flags & VX_DIR_ROOT) != 0;
+	VxCentPlace place = {.block = entry->cent_block,
+						 .slot = entry->cent_slot,
+						 .owner = flat ? VX_LIST_CENTRE : entry->list_id};
 
-	if (!vx_cent_read(check->index, &ann->meta, entry->cent_block,
-					  entry->cent_slot, flat ? VX_LIST_CENTRE : entry->list_id,
-					  x))
+	if (!vx_cent_read(check->index, &ann->meta, &place, x))
 		vx_corrupt(check->index, block, "invariant I12: no vector of list %u",
 				   entry->list_id);
 	vx_dir_entry_init(ann, expected, x, check->scratch);

@@ -35,6 +35,8 @@ typedef struct HeapCheck
 	float *x;
 	float *scratch;
 	uint8 *code;
+	uint8 *stored; /* code of a slot, for layout P */
+	uint8 *levels;
 	MemoryContext row_context;
 } HeapCheck;
 
@@ -91,14 +93,16 @@ load_list(HeapCheck *heap, uint32 list_id)
 {
 	const VxAnnIndex *ann = &heap->check->ann;
 	const VxCheckList *list = vx_check_find_list(heap->check, list_id);
-	uint32 owner;
+	VxCentPlace place;
 
 	if (heap->list_id == list_id)
 		return;
 	Assert(list != NULL);
-	owner = (list->flags & VX_DIR_ROOT) != 0 ? VX_LIST_CENTRE : list_id;
-	if (!vx_cent_read(ann->index, &ann->meta, list->cent_block, list->cent_slot,
-					  owner, heap->centroid))
+	place = (VxCentPlace){
+		.block = list->cent_block,
+		.slot = list->cent_slot,
+		.owner = (list->flags & VX_DIR_ROOT) != 0 ? VX_LIST_CENTRE : list_id};
+	if (!vx_cent_read(ann->index, &ann->meta, &place, heap->centroid))
 		vx_corrupt(ann->index, list->cent_block,
 				   "invariant I12: no vector of list %u", list_id);
 	vx_list_rotate(&ann->quantizer, heap->centroid, ann->centre, heap->rotated);
@@ -111,7 +115,8 @@ check_code(HeapCheck *heap, ItemPointer tid, const VxPlace *place)
 {
 	const VxAnnIndex *ann = &heap->check->ann;
 	const VxLeadLayout *layout = &ann->lead;
-	VxEntryFactors factors;
+	VxCodeTable table;
+	VxEntry entry;
 	VxListRef ref = {.centroid = heap->centroid, .rotated = heap->rotated};
 	int slot = place->slot;
 	Buffer buffer;
@@ -119,22 +124,24 @@ check_code(HeapCheck *heap, ItemPointer tid, const VxPlace *place)
 	bool same;
 
 	load_list(heap, place->list_id);
-	vx_encode(&ann->quantizer, &ref, heap->x, heap->code, &factors,
-			  heap->scratch);
+	vx_entry_encode(ann, &ref, heap->x, heap->code, &entry, heap->scratch);
 	page = vx_lead_lock(ann->index, place->block, VX_SHARE, place->list_id,
 						NULL, &buffer);
 	if (page == NULL)
 		vx_corrupt(ann->index, place->block,
 				   "invariant I5: page left list %u during the check",
 				   place->list_id);
-	same =
-		memcmp(vx_plane(page, layout->codes, uint8) + slot * layout->code_bytes,
-			   heap->code, layout->code_bytes) == 0 &&
-		memcmp(&vx_plane(page, layout->f, float)[slot], &factors.f, 4) == 0 &&
-		memcmp(&vx_plane(page, layout->n, float)[slot], &factors.n, 4) == 0 &&
-		vx_plane(page, layout->sn, uint16)[slot] == factors.sn &&
-		vx_plane(page, layout->en, uint16)[slot] == factors.en;
+	same = vx_entry_equal(page, layout, slot, &entry);
+	if (layout->form == VX_FORM_WHOLE)
+		memcpy(heap->stored,
+			   vx_plane(page, layout->codes, uint8) + slot * layout->code_bytes,
+			   layout->code_bytes);
+	vx_code_table_copy(ann, place->block, page, &table);
 	vx_page_unlock(buffer);
+	if (layout->form == VX_FORM_PLANES)
+		vx_check_read_code(heap->check, &table, slot, heap->levels,
+						   heap->stored);
+	same = same && memcmp(heap->stored, heap->code, layout->code_bytes) == 0;
 	if (!same)
 		vx_corrupt(ann->index, place->block,
 				   "invariant I16: heap row (%u,%u) does not encode to slot %d",
@@ -204,6 +211,8 @@ begin(VxCheck *check)
 	heap->x = palloc(sizeof(float) * dims);
 	heap->scratch = palloc(sizeof(float) * 2 * dims);
 	heap->code = palloc(check->ann.lead.code_bytes);
+	heap->stored = palloc(check->ann.lead.code_bytes);
+	heap->levels = palloc(dims);
 	heap->row_context = AllocSetContextCreate(
 		CurrentMemoryContext, "ann_check row", ALLOCSET_DEFAULT_SIZES);
 	heap->ahead =

@@ -81,6 +81,7 @@ check_chain(VxCheck *check, VxCheckList *list)
 	BlockNumber block = list->head;
 	BlockNumber last = InvalidBlockNumber;
 	bool hint_found = false;
+	VxCheckCodes codes;
 	VxLead head = {.lead_pages = 1};
 
 	for (uint32 i = 0; i < head.lead_pages; i++)
@@ -102,7 +103,9 @@ check_chain(VxCheck *check, VxCheckList *list)
 		hint_found |= block == head.insert_block;
 		list->rows += vx_page_lead(check->page.data)->live;
 		last = block;
+		vx_check_code_table(check, block, &codes);
 		block = vx_page_lead(check->page.data)->next;
+		vx_check_codes(check, &codes);
 	}
 	list->pages = head.lead_pages;
 	if (block != InvalidBlockNumber && !appended_since(check, list))
@@ -157,7 +160,7 @@ vx_check_lists(VxCheck *check)
 
 /* I15 for a page that nothing names. */
 static bool
-is_leaked(VxCheck *check)
+is_leaked(VxCheck *check, BlockNumber block)
 {
 	Page page = check->page.data;
 	VxPageKind kind = vx_page_kind(page);
@@ -174,7 +177,7 @@ is_leaked(VxCheck *check)
 
 		return list == NULL || !appended_since(check, list);
 	}
-	return true;
+	return kind != VX_PAGE_CODE || !vx_check_code_owned(check, block);
 }
 
 /* Every block that nothing named so far; of all blocks when nothing was. */
@@ -189,7 +192,7 @@ vx_check_rest(VxCheck *check)
 		if (check->locked)
 		{
 			vx_check_frame(check, block);
-			check->leaked += is_leaked(check) ? 1 : 0;
+			check->leaked += is_leaked(check, block) ? 1 : 0;
 		}
 		else
 			vx_check_page(check, block);

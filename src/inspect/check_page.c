@@ -116,6 +116,16 @@ check_factors(VxCheck *check, Page page, BlockNumber block,
 		vx_corrupt(check->index, block,
 				   "invariant I13: slot %d has factors %g, %g, %04x, %04x",
 				   slot, f, n, sn, en);
+	if (layout->form != VX_FORM_PLANES)
+		return;
+	f = vx_plane(page, layout->sign_f, float)[slot];
+	sn = vx_plane(page, layout->sign_sn, uint16)[slot];
+	en = vx_plane(page, layout->sign_en, uint16)[slot];
+	if (!isfinite(f) || !vx_check_half(sn) || !vx_check_half(en))
+		vx_corrupt(check->index, block,
+				   "invariant I13: signs of slot %d have factors %g, %04x, "
+				   "%04x",
+				   slot, f, sn, en);
 }
 
 /* I8: the pointer itself, and its place for later. */
@@ -153,7 +163,8 @@ check_lead(VxCheck *check, Page page, BlockNumber block)
 				   "invariant I6: lead of list %u has %d slots, not %d",
 				   lead->list_id, lead->slots, layout->slots);
 	if ((lead->flags & ~VX_LEAD_FLAGS_ALL) != 0 ||
-		lead->list_id == VX_LIST_NONE || lead->codes != 0)
+		lead->list_id == VX_LIST_NONE ||
+		(lead->codes != 0 && layout->form != VX_FORM_PLANES))
 		vx_corrupt(check->index, block,
 				   "invariant I7: lead of list %u has flags %d, %d code pages",
 				   lead->list_id, lead->flags, lead->codes);
@@ -178,7 +189,7 @@ vx_check_frame(VxCheck *check, BlockNumber block)
 	Page page = check->page.data;
 	VxPageKind kind = vx_page_kind(page);
 
-	if (kind == VX_PAGE_CODE || (kind == VX_PAGE_META) != (block == 0))
+	if ((kind == VX_PAGE_META) != (block == 0))
 		vx_corrupt(check->index, block, "invariant I2: page of kind %d", kind);
 	if (!PageIsNew(page) && ((PageHeader) page)->pd_upper != VX_PAGE_END)
 		vx_corrupt(check->index, block, "invariant I2: page has pd_upper %d",
@@ -191,4 +202,6 @@ vx_check_page(VxCheck *check, BlockNumber block)
 	vx_check_frame(check, block);
 	if (vx_page_kind(check->page.data) == VX_PAGE_LEAD)
 		check_lead(check, check->page.data, block);
+	if (vx_page_kind(check->page.data) == VX_PAGE_CODE)
+		vx_check_code_page(check, block);
 }

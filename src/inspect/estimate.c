@@ -56,22 +56,41 @@ typedef struct Estimate
 	double calibrating;
 } Estimate;
 
-/* Lists end anywhere in their last page: half of it is empty on average. */
+/*
+ * Pages of each kind for so many rows a list: a list ends anywhere in its last
+ * page, half of which is empty on average.
+ */
 static double
-lead_pages(double rows, int lists, int slots)
+kind_pages(double rows, int lists, double rows_a_page)
 {
-	double full = rows / Max(lists, 1) / slots;
+	double full = rows / Max(lists, 1) / rows_a_page;
 
 	return lists > 1 ? lists * Max(full + 0.5, 1) : ceil(full);
 }
 
-static void
-estimate_bytes(Estimate *e, int64 rows, int dims)
+/* Of leads and code pages. */
+static double
+list_pages(double rows, int lists, const VxLeadLayout *lead)
 {
-	double pages = vx_build_front_pages(dims, e->lists) +
-				   lead_pages((double) rows, e->lists,
-							  vx_lead_slots(dims, VX_BITS_DEFAULT));
+	double pages = kind_pages(rows, lists, lead->slots);
 
+	if (lead->form == VX_FORM_PLANES && rows > 0)
+		pages += kind_pages(rows, lists,
+							(double) VX_PLANE_SLOTS * VX_CODE_UNITS /
+								lead->sign_units) +
+				 kind_pages(rows, lists, lead->rest_rows);
+	return pages;
+}
+
+static void
+estimate_bytes(Estimate *e, const VxBuild *build, int64 rows, int dims)
+{
+	VxLeadLayout lead;
+	double pages = vx_build_front_pages(dims, e->lists);
+
+	(void) vx_lead_layout(vx_ann_layout(dims, build->options), dims,
+						  VX_BITS_DEFAULT, &lead);
+	pages += list_pages((double) rows, e->lists, &lead);
 	e->bytes = (int64) rint(pages) * BLCKSZ;
 }
 
@@ -120,7 +139,7 @@ estimate(Estimate *e, int64 rows, int dims)
 	build.memory = (Size) maintenance_work_mem * 1024;
 	training = vx_build_plan(&build, &e->lists, &e->sample_rows);
 	e->lists = (int) Min(e->lists, rows);
-	estimate_bytes(e, rows, dims);
+	estimate_bytes(e, &build, rows, dims);
 	estimate_memory(e, &build, rows, training);
 	estimate_times(e, rows, dims);
 }

@@ -12,6 +12,7 @@
 
 #include "miscadmin.h"
 #include "pgstat.h"
+#include "storage/buf_internals.h"
 #include "storage/smgr.h"
 #include "utils/rel.h"
 
@@ -174,18 +175,55 @@ vx_lead_lock_pinned(Relation index, BlockNumber block, VxLockMode mode,
 	return check_lead(index, block, list_id, buffer);
 }
 
+Page
+vx_code_lock_pinned(Relation index, BlockNumber block, VxLockMode mode,
+					const VxCode *owner, Size used, Buffer buffer)
+{
+	Page page = BufferGetPage(buffer);
+	VxCode *code = vx_page_code(page);
+
+	LockBuffer(buffer, mode);
+	check_page(index, block, page);
+	if (vx_page_kind(page) != VX_PAGE_CODE || code->list_id != owner->list_id ||
+		code->lead != owner->lead || code->ordinal != owner->ordinal ||
+		code->plane != owner->plane)
+	{
+		vx_page_unlock(buffer);
+		return NULL;
+	}
+	if (((PageHeader) page)->pd_lower < VX_CODE_DATA_AT + used)
+		vx_corrupt(index, block,
+				   "code page of lead %u uses bytes up to %d, not to %d",
+				   code->lead, ((PageHeader) page)->pd_lower,
+				   (int) (VX_CODE_DATA_AT + used));
+	return page;
+}
+
+void
+vx_page_expect(Buffer guess)
+{
+	char *page;
+
+	if (guess <= 0 || guess > NBuffers)
+		return;
+	page = (char *) BufferGetBlock(guess);
+	__builtin_prefetch(GetBufferDescriptor(guess - 1), 1);
+	__builtin_prefetch(page);
+	__builtin_prefetch(page + VX_PAGE_END);
+}
+
 Buffer
-vx_page_pin(Relation index, BlockNumber block, Buffer near,
+vx_page_pin(Relation index, BlockNumber block, Buffer guess,
 			BufferAccessStrategy strategy)
 {
 	if (!block_exists(index, block))
 		vx_corrupt(index, block, "block is beyond the end of the file");
-	if (near > 0 && near < NBuffers &&
-		vx_compat_read_recent(index, block, near + 1))
+	if (guess > 0 && guess <= NBuffers &&
+		vx_compat_read_recent(index, block, guess))
 	{
 		pgstat_count_buffer_read(index);
 		pgstat_count_buffer_hit(index);
-		return near + 1;
+		return guess;
 	}
 	return ReadBufferExtended(index, MAIN_FORKNUM, block, RBM_NORMAL, strategy);
 }
@@ -205,7 +243,7 @@ vx_page_lock_near(Relation index, BlockNumber block, VxLockMode mode,
 {
 	Page page;
 
-	*buffer = vx_page_pin(index, block, near, NULL);
+	*buffer = vx_page_pin(index, block, near > 0 ? near + 1 : near, NULL);
 	LockBuffer(*buffer, mode);
 	page = BufferGetPage(*buffer);
 	check_page(index, block, page);
@@ -258,16 +296,13 @@ check_meta(Relation index, const VxMeta *meta)
 				 errhint("Update vector_ext, or REINDEX the index.")));
 	if (meta->format == 0 || meta->dims < 1 || meta->dims > VX_DIM_MAX ||
 		(meta->bits != 4 && meta->bits != 8) || meta->metric < VX_METRIC_L2 ||
-		meta->metric > VX_METRIC_COSINE || meta->layout != VX_LAYOUT_WHOLE ||
-		meta->columns != 0 ||
-		meta->slots != vx_lead_slots(meta->dims, meta->bits) ||
-		meta->slots == 0 || meta->special_slots != vx_special_slots() ||
+		meta->metric > VX_METRIC_COSINE || meta->layout < VX_LAYOUT_WHOLE ||
+		meta->layout > VX_LAYOUT_PLANES || meta->columns != 0 ||
 		!isfinite(meta->t0) || meta->t0 <= 0)
 		vx_corrupt(index, VX_META_BLOCK,
 				   "metapage says %u dimensions, %d bits, metric %d, "
-				   "layout %d, %d slots",
-				   meta->dims, meta->bits, meta->metric, meta->layout,
-				   meta->slots);
+				   "layout %d",
+				   meta->dims, meta->bits, meta->metric, meta->layout);
 	if (meta->next_list_id < VX_LIST_FIRST ||
 		(meta->dir_head == InvalidBlockNumber) != (meta->list_count == 0))
 		vx_corrupt(index, VX_META_BLOCK,
@@ -305,29 +340,33 @@ all_finite(const float *x, int count)
 }
 
 bool
-vx_cent_read(Relation index, const VxMeta *meta, BlockNumber block, int slot,
-			 uint32 list_id, float *x)
+vx_cent_read(Relation index, const VxMeta *meta, const VxCentPlace *place,
+			 float *x)
 {
 	int dims = meta->dims;
 	bool chained = vx_cent_per_page(dims) == 0;
 	int part = chained ? VX_CENT_PAGE_FLOATS : dims;
+	BlockNumber block = place->block;
+	Buffer guess = place->guess;
 
 	for (int done = 0; done < dims; done += part)
 	{
-		Buffer buffer;
-		Page page = vx_page_lock(index, block, VX_SHARE, &buffer);
-		VxCentHeader *header = vx_page_cent(page);
+		Buffer buffer = vx_page_pin(index, block, guess, NULL);
+		Page page = BufferGetPage(buffer);
 		VxCentSlot *at;
+		BlockNumber next;
 
+		LockBuffer(buffer, BUFFER_LOCK_SHARE);
+		check_page(index, block, page);
 		if (vx_page_kind(page) != VX_PAGE_CENT)
 		{
 			vx_page_unlock(buffer);
 			return false;
 		}
-		if (slot >= (chained ? 1 : vx_cent_per_page(dims)))
-			vx_corrupt(index, block, "no centroid slot %d", slot);
-		at = vx_cent_slot(page, chained ? 0 : dims, slot);
-		if (at->list_id != list_id)
+		if (place->slot >= (chained ? 1 : vx_cent_per_page(dims)))
+			vx_corrupt(index, block, "no centroid slot %d", place->slot);
+		at = vx_cent_slot(page, chained ? 0 : dims, place->slot);
+		if (at->list_id != place->owner)
 		{
 			vx_page_unlock(buffer);
 			return false;
@@ -335,9 +374,11 @@ vx_cent_read(Relation index, const VxMeta *meta, BlockNumber block, int slot,
 		memcpy(x + done, at->x, sizeof(float) * Min(part, dims - done));
 		if (!all_finite(x + done, Min(part, dims - done)))
 			vx_corrupt(index, block, "centroid of list %u is not finite",
-					   list_id);
-		block = header->next;
+					   place->owner);
+		next = vx_page_cent(page)->next;
 		vx_page_unlock(buffer);
+		guess = vx_page_guess(buffer, block, next);
+		block = next;
 	}
 	return true;
 }

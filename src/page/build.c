@@ -56,11 +56,23 @@ vx_builder_put(VxBuilder *builder, BlockNumber block, const char *image)
 {
 	Buffer buffer;
 
-	Assert(block < builder->reserved);
+	Assert(block < builder->next);
 	buffer = ReadBufferExtended(builder->index, builder->fork, block,
 								RBM_NORMAL, NULL);
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
 	fill(buffer, image);
+}
+
+/* All that was appended is written: logs it, when it is much. */
+static void
+log_behind(VxBuilder *builder)
+{
+	if (builder->next - builder->logged < LOG_BLOCKS)
+		return;
+	if (needs_log(builder))
+		log_newpage_range(builder->index, builder->fork, builder->logged,
+						  builder->next, true);
+	builder->logged = builder->next;
 }
 
 BlockNumber
@@ -69,17 +81,30 @@ vx_builder_append(VxBuilder *builder, const char *image)
 	Buffer buffer;
 
 	CHECK_FOR_INTERRUPTS();
-	if (builder->next - builder->logged >= LOG_BLOCKS)
-	{
-		if (needs_log(builder))
-			log_newpage_range(builder->index, builder->fork, builder->logged,
-							  builder->next, true);
-		builder->logged = builder->next;
-	}
+	log_behind(builder);
 	buffer = vx_page_extend(builder->index, builder->fork);
 	Assert(BufferGetBlockNumber(buffer) == builder->next);
 	fill(buffer, image);
 	return builder->next++;
+}
+
+BlockNumber
+vx_builder_extend(VxBuilder *builder, BlockNumber count)
+{
+	BlockNumber first = builder->next;
+
+	log_behind(builder);
+	for (BlockNumber i = 0; i < count; i++)
+	{
+		Buffer buffer;
+
+		CHECK_FOR_INTERRUPTS();
+		buffer = vx_page_extend(builder->index, builder->fork);
+		Assert(BufferGetBlockNumber(buffer) == builder->next);
+		UnlockReleaseBuffer(buffer);
+		builder->next++;
+	}
+	return first;
 }
 
 void

@@ -2,8 +2,9 @@
  * capacity.c
  *		How many entries fit a page, and where its planes lie.
  *
- * Pure arithmetic over format.h.  The slots of a lead are stored in META, and a
- * reader checks them against this formula: it is part of format version 1.
+ * Pure arithmetic over format.h.  The slots of a lead and its code pages are
+ * stored in META, and a reader checks them against these formulas: they are part
+ * of format version 1.
  */
 #include "postgres.h"
 
@@ -11,36 +12,50 @@
 
 #include "page/format.h"
 
+/* Bytes of an entry on its lead: heap pointer; factors of a whole code. */
+#define TID_BYTES ((int) sizeof(ItemPointerData))
+#define FACTOR_BYTES (4 + 4 + 2 + 2)
+
 static inline int
 bitmap_bytes(int slots)
 {
 	return (slots + 63) / 64 * 8;
 }
 
-void
-vx_lead_layout(int slots, int code_bytes, VxLeadLayout *layout)
+/* Fills the offsets; form, slots, bytes and pages are set. */
+static void
+place_planes(VxLeadLayout *layout)
 {
+	int slots = layout->slots;
+	int whole = layout->form == VX_FORM_WHOLE ? slots : 0;
+	int planes = layout->form == VX_FORM_PLANES ? slots : 0;
 	int at = VX_LEAD_PLANES_AT;
-	bool special = code_bytes == 0;
 
-	layout->slots = slots;
-	layout->code_bytes = code_bytes;
+	layout->table = at;
+	at += TYPEALIGN(8, sizeof(BlockNumber) *
+						   (layout->sign_pages + layout->rest_pages));
 	layout->live = at;
 	at += bitmap_bytes(slots);
 	layout->killed = at;
 	at += bitmap_bytes(slots);
 	layout->f = at;
-	at += special ? 0 : 4 * slots;
+	at += 4 * (whole + planes);
 	layout->n = at;
-	at += special ? 0 : 4 * slots;
+	at += 4 * (whole + planes);
+	layout->sign_f = at;
+	at += 4 * planes;
 	layout->sn = at;
-	at += special ? 0 : 2 * slots;
+	at += 2 * (whole + planes);
 	layout->en = at;
-	at += special ? 0 : 2 * slots;
+	at += 2 * (whole + planes);
+	layout->sign_sn = at;
+	at += 2 * planes;
+	layout->sign_en = at;
+	at += 2 * planes;
 	layout->tids = at;
-	at += sizeof(ItemPointerData) * slots;
+	at += TID_BYTES * slots;
 	layout->codes = at;
-	at += code_bytes * slots;
+	at += layout->code_bytes * whole;
 	layout->end = at;
 }
 
@@ -56,17 +71,64 @@ slots_that_fit(int entry_bytes)
 	return slots;
 }
 
-int
-vx_lead_slots(int dims, int bits)
+void
+vx_special_layout(VxLeadLayout *layout)
 {
-	return slots_that_fit(4 + 4 + 2 + 2 + sizeof(ItemPointerData) +
-						  vx_code_bytes(dims, bits));
+	memset(layout, 0, sizeof(VxLeadLayout));
+	layout->form = VX_FORM_TIDS;
+	layout->slots = slots_that_fit(TID_BYTES);
+	place_planes(layout);
 }
 
-int
-vx_special_slots(void)
+/*
+ * Of layout P: the most entries a page, code pages counted, among the numbers of
+ * slots that fit; the smaller number of equals.
+ */
+static void
+choose_slots(VxLeadLayout *layout)
 {
-	return slots_that_fit(sizeof(ItemPointerData));
+	VxLeadLayout tried = *layout;
+
+	for (int slots = 1;; slots++)
+	{
+		tried.slots = slots;
+		if (slots % VX_PLANE_SLOTS == 1)
+			tried.sign_pages = vx_sign_pages(&tried, slots);
+		if (slots > tried.rest_pages * tried.rest_rows)
+			tried.rest_pages++;
+		if (tried.sign_pages + tried.rest_pages > VX_CODE_PAGES_MAX)
+			return;
+		place_planes(&tried);
+		if (tried.end > VX_PAGE_END)
+			return;
+		if (slots * (1 + layout->sign_pages + layout->rest_pages) >
+			layout->slots * (1 + tried.sign_pages + tried.rest_pages))
+			*layout = tried;
+	}
+}
+
+bool
+vx_lead_layout(VxLayout form, int dims, int bits, VxLeadLayout *layout)
+{
+	memset(layout, 0, sizeof(VxLeadLayout));
+	layout->code_bytes = vx_code_bytes(dims, bits);
+	if (form == VX_LAYOUT_WHOLE)
+	{
+		layout->form = VX_FORM_WHOLE;
+		layout->slots =
+			slots_that_fit(TID_BYTES + FACTOR_BYTES + layout->code_bytes);
+		place_planes(layout);
+	}
+	else if (bits == 4)
+	{
+		layout->form = VX_FORM_PLANES;
+		layout->sign_units = vx_sign_units(dims);
+		layout->rest_bytes = vx_rest_bytes(dims);
+		layout->rest_rows =
+			(VX_PAGE_END - VX_CODE_DATA_AT) / layout->rest_bytes;
+		choose_slots(layout);
+	}
+	return layout->slots > 0;
 }
 
 Size

@@ -40,7 +40,7 @@ typedef enum VxPageKind
 	VX_PAGE_DIR = 2,
 	VX_PAGE_CENT = 3,
 	VX_PAGE_LEAD = 4,
-	VX_PAGE_CODE = 5, /* layout P only */
+	VX_PAGE_CODE = 5, /* layout P: codes of the entries of one lead */
 	VX_PAGE_FREE = 6,
 } VxPageKind;
 
@@ -255,43 +255,158 @@ StaticAssertDecl(VX_LEAD_OFFSET(r2) == 88, "LEAD r2");
 StaticAssertDecl(VX_LEAD_PLANES_AT == 96, "LEAD planes");
 StaticAssertDecl(sizeof(ItemPointerData) == 6, "heap pointer");
 
+/* What a lead holds of its entries beside their heap pointers. */
+typedef enum VxLeadForm
+{
+	VX_FORM_TIDS,	/* nothing: a special lead */
+	VX_FORM_WHOLE,	/* factors and codes: layout W */
+	VX_FORM_PLANES, /* factors; the codes are on code pages: layout P */
+} VxLeadForm;
+
 /*
  * Where the planes of a lead lie, as byte offsets in the page.  By falling
- * alignment: bitmaps, f and n (float4), sn and en (float2), heap pointers,
- * codes.  A special lead has bitmaps and heap pointers only.
+ * alignment: code table, bitmaps, factors of float4 and of float2, heap pointers,
+ * codes.
  */
 typedef struct VxLeadLayout
 {
+	VxLeadForm form;
 	uint16 slots;
-	uint16 code_bytes; /* of one entry */
-	uint16 live;	   /* bitmap of 64-bit words */
-	uint16 killed;	   /* bitmap of 64-bit words */
+	uint16 code_bytes; /* of one entry, 0 in a special lead */
+	/* Layout P: */
+	uint16
+		sign_pages; /* code pages of the sign plane, the first in the table */
+	uint16 rest_pages; /* and of the rest plane */
+	uint16 sign_units; /* of a block of slots */
+	uint16 rest_bytes; /* of one entry */
+	uint16 rest_rows;  /* entries of a page of the rest plane */
+	uint16 table;	   /* block numbers of code pages, 0 = not attached */
+	/* Offsets: */
+	uint16 live;   /* bitmap of 64-bit words */
+	uint16 killed; /* bitmap of 64-bit words */
 	uint16 f;
 	uint16 n;
+	uint16 sign_f; /* layout P, as sign_sn and sign_en */
 	uint16 sn;
 	uint16 en;
+	uint16 sign_sn;
+	uint16 sign_en;
 	uint16 tids;
-	uint16 codes;
+	uint16 codes; /* layout W */
 	uint16 end;
 } VxLeadLayout;
 
-/* Slots of a lead of layout W; 0 when not even one entry fits. */
-extern int vx_lead_slots(int dims, int bits);
-extern int vx_special_slots(void);
-
-/* Offsets for a lead of slots slots; code_bytes 0 means a special lead. */
-extern void vx_lead_layout(int slots, int code_bytes, VxLeadLayout *layout);
+/* Code pages of a lead at most. */
+#define VX_CODE_PAGES_MAX 64
 
 /*
- * pd_lower of a lead whose slots before end have held rows.  The last plane is
- * the longest by far, so a page that fills has little to compare and to log.
+ * The layout of ordinary leads.  False when not even one entry fits, or codes of
+ * 8 bits are to be split in planes, which is not defined.
+ */
+extern bool vx_lead_layout(VxLayout form, int dims, int bits,
+						   VxLeadLayout *layout);
+
+/* The layout of special leads. */
+extern void vx_special_layout(VxLeadLayout *layout);
+
+/*
+ * pd_lower of a lead whose slots before end have held rows.  Where whole codes
+ * are the last plane, a page that fills has little to compare and to log.
  */
 static inline Size
 vx_lead_used(const VxLeadLayout *layout, int end)
 {
-	if (layout->code_bytes > 0)
+	if (layout->form == VX_FORM_WHOLE)
 		return layout->codes + (Size) layout->code_bytes * end;
 	return layout->tids + sizeof(ItemPointerData) * end;
+}
+
+/* --- CODE ---------------------------------------------------------------- */
+
+typedef enum VxPlane
+{
+	VX_PLANE_SIGNS = 1,
+	VX_PLANE_REST = 2,
+} VxPlane;
+
+typedef struct VxCode
+{
+	uint32 list_id;
+	BlockNumber lead; /* whose code table names this page */
+	uint16 ordinal;	  /* at this place */
+	uint16 plane;
+	uint32 reserved[7];
+} VxCode;
+
+/* The data begins at a cache line. */
+#define VX_CODE_DATA_AT (VX_PAGE_BODY + sizeof(VxCode))
+StaticAssertDecl(sizeof(VxCode) == 40, "CODE header");
+StaticAssertDecl(VX_CODE_DATA_AT == 64, "CODE data");
+
+/* Units of the sign plane on a page. */
+#define VX_CODE_UNITS                                                          \
+	((int) ((VX_PAGE_END - VX_CODE_DATA_AT) / VX_SIGN_UNIT_BYTES))
+
+/* The sign plane of a lead is one stream of units over its pages. */
+static inline int
+vx_sign_pages(const VxLeadLayout *layout, int slots)
+{
+	int blocks = (slots + VX_PLANE_SLOTS - 1) / VX_PLANE_SLOTS;
+
+	return (blocks * layout->sign_units + VX_CODE_UNITS - 1) / VX_CODE_UNITS;
+}
+
+/* Where a slot's signs begin in the stream. */
+static inline int
+vx_sign_start(const VxLeadLayout *layout, int slot)
+{
+	return slot / VX_PLANE_SLOTS * layout->sign_units;
+}
+
+static inline int
+vx_rest_pages(const VxLeadLayout *layout, int slots)
+{
+	return (slots + layout->rest_rows - 1) / layout->rest_rows;
+}
+
+/* Places in the code table: the sign pages, then those of the rest plane. */
+static inline int
+vx_code_pages(const VxLeadLayout *layout)
+{
+	return layout->sign_pages + layout->rest_pages;
+}
+
+/* What the code page at a place of a lead's table says of itself. */
+static inline VxCode
+vx_code_owner(const VxLeadLayout *layout, uint32 list_id, BlockNumber lead,
+			  int ordinal)
+{
+	VxCode owner = {.list_id = list_id,
+					.lead = lead,
+					.ordinal = ordinal,
+					.plane = ordinal < layout->sign_pages ? VX_PLANE_SIGNS
+														  : VX_PLANE_REST};
+
+	return owner;
+}
+
+/* Bytes of data of that code page when the slots before end have held rows. */
+static inline Size
+vx_code_used(const VxLeadLayout *layout, int ordinal, int end)
+{
+	int number = ordinal - layout->sign_pages;
+	int things;
+
+	if (end == 0)
+		return 0;
+	if (number < 0)
+	{
+		things = vx_sign_start(layout, end - 1) + layout->sign_units -
+				 ordinal * VX_CODE_UNITS;
+		return (Size) Min(Max(things, 0), VX_CODE_UNITS) * VX_SIGN_UNIT_BYTES;
+	}
+	things = end - number * layout->rest_rows;
+	return (Size) Min(Max(things, 0), layout->rest_rows) * layout->rest_bytes;
 }
 
 /* Directory entry bytes for dims, and how many fit a page. */
@@ -348,6 +463,18 @@ static inline VxLead *
 vx_page_lead(Page page)
 {
 	return (VxLead *) ((char *) page + VX_LEAD_AT);
+}
+
+static inline VxCode *
+vx_page_code(Page page)
+{
+	return (VxCode *) ((char *) page + VX_PAGE_BODY);
+}
+
+static inline uint8 *
+vx_code_data(Page page)
+{
+	return (uint8 *) page + VX_CODE_DATA_AT;
 }
 
 /* Plane accessors: offset is a field of VxLeadLayout. */

@@ -74,12 +74,31 @@ extern Page vx_lead_lock(Relation index, BlockNumber block, VxLockMode mode,
 
 /*
  * Pins a block without locking it, so that its bytes can be asked for before
- * its turn.  near: a buffer whose neighbour the block probably lies in, as
- * blocks written one after another do; saves the look-up.  strategy: the ring
- * that a page takes its buffer from when it is not in memory; NULL = default.
+ * its turn.  guess: the buffer that it probably lies in, which saves the
+ * look-up; any number does no harm.  strategy: the ring that a page takes its
+ * buffer from when it is not in memory; NULL = default.
  */
-extern Buffer vx_page_pin(Relation index, BlockNumber block, Buffer near,
+extern Buffer vx_page_pin(Relation index, BlockNumber block, Buffer guess,
 						  BufferAccessStrategy strategy);
+
+/*
+ * Asks the memory for what pinning and locking a page touches, if it lies in the
+ * buffer guessed.  Changes nothing.
+ */
+extern void vx_page_expect(Buffer guess);
+
+/*
+ * A guess for vx_page_pin: blocks written one after another often lie in buffers
+ * one after another.  near holds near_block.
+ */
+static inline Buffer
+vx_page_guess(Buffer near, BlockNumber near_block, BlockNumber block)
+{
+	int64 guess = near + ((int64) block - near_block);
+
+	return near > 0 && guess > 0 && guess <= NBuffers ? (Buffer) guess
+													  : InvalidBuffer;
+}
 
 /*
  * The ring of a reader that goes through so many blocks of the index: they must
@@ -91,6 +110,15 @@ extern void vx_page_unpin(Buffer buffer);
 /* vx_lead_lock for a block pinned before; the pin is given up with NULL. */
 extern Page vx_lead_lock_pinned(Relation index, BlockNumber block,
 								VxLockMode mode, uint32 list_id, Buffer buffer);
+
+/*
+ * Locks a block pinned before, which a lead's code table named.  Returns NULL,
+ * and gives up the pin, when it has another owner now.  XX002 when it does not
+ * use as many bytes of data as used.
+ */
+extern Page vx_code_lock_pinned(Relation index, BlockNumber block,
+								VxLockMode mode, const VxCode *owner, Size used,
+								Buffer buffer);
 
 /*
  * Asks for up to count blocks from block on, as far as they lie before blocks,
@@ -119,12 +147,21 @@ extern BlockNumber vx_page_count(Relation index);
  */
 extern void vx_meta_read(Relation index, VxMeta *meta);
 
+/* Where a vector is. */
+typedef struct VxCentPlace
+{
+	BlockNumber block;
+	int slot;
+	uint32 owner; /* list, or VX_LIST_CENTRE */
+	Buffer guess; /* as in vx_page_pin */
+} VxCentPlace;
+
 /*
- * Copies the centroid named by (block, slot) into x (dims floats).  Returns
- * false when the slot belongs to another list by now.
+ * Copies the vector of a place into x (dims floats).  Returns false when the slot
+ * belongs to another list by now.
  */
-extern bool vx_cent_read(Relation index, const VxMeta *meta, BlockNumber block,
-						 int slot, uint32 list_id, float *x);
+extern bool vx_cent_read(Relation index, const VxMeta *meta,
+						 const VxCentPlace *place, float *x);
 
 /* --- records (record.c): one WAL record over at most 4 pages --------------- */
 
@@ -151,6 +188,10 @@ extern void vx_init_head(Page page, uint32 list_id, int slots, uint16 flags,
 extern void vx_init_dir(Page page);
 /* A CENT page; capacity from dims. */
 extern void vx_init_cent(Page page, int dims);
+/* A CODE page without data. */
+extern void vx_init_code(Page page, const VxCode *owner);
+/* pd_lower := used, unless it is larger already. */
+extern void vx_page_raise_used(Page page, Size used);
 
 /* --- allocation (alloc.c) --------------------------------------------------- */
 
@@ -193,9 +234,15 @@ typedef struct VxBuilder
 extern void vx_builder_begin(VxBuilder *builder, Relation index,
 							 ForkNumber fork, BlockNumber reserved);
 
-/* Writes a finished page (BLCKSZ bytes) to a reserved block. */
+/* Writes a finished page (BLCKSZ bytes) to a reserved or appended block. */
 extern void vx_builder_put(VxBuilder *builder, BlockNumber block,
 						   const char *image);
+
+/*
+ * Appends zero pages, to be put in any order before the next call of this or of
+ * vx_builder_append; returns the first block.
+ */
+extern BlockNumber vx_builder_extend(VxBuilder *builder, BlockNumber count);
 
 /* Appends a finished page; returns its block.  Logs every few MB. */
 extern BlockNumber vx_builder_append(VxBuilder *builder, const char *image);

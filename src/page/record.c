@@ -52,6 +52,13 @@ vx_page_set_used(Page page, Size used)
 }
 
 void
+vx_page_raise_used(Page page, Size used)
+{
+	if (((PageHeader) page)->pd_lower < used)
+		vx_page_set_used(page, used);
+}
+
+void
 vx_init_lead(Page page, uint32 list_id, int slots, uint16 flags)
 {
 	VxLead *lead = vx_page_lead(page);
@@ -100,4 +107,12 @@ vx_init_cent(Page page, int dims)
 	header->capacity = capacity > 0 ? capacity : 1;
 	/* Slots lie at fixed places; a chained vector fills its page. */
 	vx_page_set_used(page, VX_PAGE_END);
+}
+
+void
+vx_init_code(Page page, const VxCode *owner)
+{
+	vx_init_page(page, VX_PAGE_CODE);
+	*vx_page_code(page) = *owner;
+	vx_page_set_used(page, VX_CODE_DATA_AT);
 }

@@ -16,7 +16,8 @@ my $node = new_server('crash', $dims, conf => qq{
 autovacuum = off
 checkpoint_timeout = 30s
 });
-my @indexes = ('item_l2 <->', 'item_cosine <=>', 'born_v <->');
+my @indexes = ('item_l2 <->', 'item_cosine <=>', 'item_planes <#>', 'born_v <->',
+	'born_planes <=>');
 $node->safe_psql('postgres', qq{
 	CREATE TABLE item (id int, v vector($dims));
 	CREATE TABLE born (id int, v vector($dims));
@@ -25,6 +26,10 @@ $node->safe_psql('postgres', qq{
 	CREATE INDEX item_l2 ON item USING ann (v) WITH (lists = 0);
 	CREATE INDEX item_cosine ON item USING ann (v vector_cosine_ops)
 		WITH (lists = 8);
+	CREATE INDEX item_planes ON item USING ann (v vector_ip_ops)
+		WITH (lists = 3, layout = planes);
+	CREATE INDEX born_planes ON born USING ann (v vector_cosine_ops)
+		WITH (layout = planes);
 	CREATE INDEX born_v ON born USING ann (v);
 });
 

@@ -25,7 +25,7 @@ for my $phase ('clustering', 'assigning rows to lists', 'writing lists')
 	# It runs again and again until the phase is seen.
 	my $file = PostgreSQL::Test::Utils::tempdir() . '/build.sql';
 	append_to_file($file, qq{
-CREATE INDEX item_v ON item USING ann (v) WITH (lists = 300);
+CREATE INDEX item_v ON item USING ann (v) WITH (lists = 300, layout = planes);
 DROP INDEX item_v;
 });
 	my $builder = IPC::Run::start(
@@ -47,7 +47,8 @@ DROP INDEX item_v;
 		0, "$phase: no half index");
 	$node->safe_psql('postgres', qq{
 		DROP INDEX IF EXISTS item_v;
-		CREATE INDEX item_v ON item USING ann (v) WITH (lists = 300);});
+		CREATE INDEX item_v ON item USING ann (v)
+			WITH (lists = 300, layout = planes);});
 	is(equal_ok($node, 'item', '<->', $phase), 6000, "$phase: all rows");
 	is(check_ok($node, 'item_v', $phase), 6000, "$phase: all rows are checked");
 	$node->safe_psql('postgres', 'DROP INDEX item_v');

@@ -51,7 +51,8 @@ sub same
 
 $primary->safe_psql('postgres', qq{
 	CREATE TABLE born (id int, v vector($dims));
-	CREATE INDEX born_v ON born USING ann (v vector_cosine_ops);});
+	CREATE INDEX born_v ON born USING ann (v vector_cosine_ops)
+		WITH (layout = planes);});
 same('empty', 'born');
 $primary->safe_psql('postgres', add_rows('born', $dims, 1, 1500));
 same('birth and inserts', 'born');
@@ -59,28 +60,32 @@ $primary->safe_psql('postgres', qq{
 	CREATE TABLE built (id int, v vector($dims));
 	} . add_rows('built', $dims, 1, 2000) . qq{
 	CREATE INDEX built_v ON built USING ann (v vector_cosine_ops)
-		WITH (lists = 10);});
-same('a build', 'built');
+		WITH (lists = 10);
+	CREATE TABLE planes AS SELECT * FROM built;
+	CREATE INDEX planes_v ON planes USING ann (v vector_cosine_ops)
+		WITH (lists = 3, layout = planes);});
+same('a build', 'built', 'planes');
 $primary->safe_psql('postgres', 'CREATE INDEX CONCURRENTLY built_too ON built
 	USING ann (v vector_cosine_ops) WITH (lists = 0, bits = 8)');
 $primary->wait_for_catchup($standby);
 pages_ok('built_too', 'a concurrent build on the standby');
 $primary->safe_psql('postgres', 'DROP INDEX built_too');
-$primary->safe_psql('postgres', add_rows('built', $dims, 2001, 3000));
-same('inserts', 'built');
-for my $table ('born', 'built')
+$primary->safe_psql('postgres', add_rows($_, $dims, 2001, 3000))
+  for 'built', 'planes';
+same('inserts', 'built', 'planes');
+for my $table ('born', 'built', 'planes')
 {
 	$primary->safe_psql('postgres', "DELETE FROM $table WHERE id % 3 <> 0");
 	$primary->safe_psql('postgres', "VACUUM $table");
 	$primary->safe_psql('postgres', "DELETE FROM $table WHERE id < 700");
 	$primary->safe_psql('postgres', "VACUUM $table");
 }
-same('delete and vacuum', 'born', 'built');
+same('delete and vacuum', 'born', 'built', 'planes');
 $primary->safe_psql('postgres', add_rows($_, $dims, 5000, 6000))
-  for 'born', 'built';
+  for 'born', 'built', 'planes';
 $primary->safe_psql('postgres', "UPDATE $_ SET v = vec(id + 1) WHERE id < 1000")
-  for 'born', 'built';
-same('pages taken again', 'born', 'built');
+  for 'born', 'built', 'planes';
+same('pages taken again', 'born', 'built', 'planes');
 $primary->safe_psql('postgres', 'DELETE FROM born');
 $primary->safe_psql('postgres', 'VACUUM born');
 $primary->safe_psql('postgres', 'TRUNCATE built');
@@ -100,9 +105,9 @@ is(sqlstate($standby, "SELECT ann_check('fast_v')"), '55000',
 $primary->stop;
 $standby->promote;
 $standby->safe_psql('postgres', add_rows($_, $dims, 7000, 8000)
-	  . "DELETE FROM $_ WHERE id % 2 = 0") for 'born', 'built';
-$standby->safe_psql('postgres', 'VACUUM born, built');
-for my $table ('born', 'built')
+	  . "DELETE FROM $_ WHERE id % 2 = 0") for 'born', 'built', 'planes';
+$standby->safe_psql('postgres', 'VACUUM born, built, planes');
+for my $table ('born', 'built', 'planes')
 {
 	equal_ok($standby, $table, '<=>', "$table after promotion");
 	check_ok($standby, "${table}_v", "$table after promotion");

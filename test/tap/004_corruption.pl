@@ -10,7 +10,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use VxTest;
 
-use constant { META => 1, DIR => 2, CENT => 3, LEAD => 4, FREE => 6 };
+use constant { META => 1, DIR => 2, CENT => 3, LEAD => 4, CODE => 5, FREE => 6 };
 use constant NONE => 0xFFFFFFFF;
 srand(42);
 
@@ -48,23 +48,38 @@ sub planes
 {
 	my $n = unpack('S', substr($pages[ $_[0] ], 32, 2));
 	my $w = 8 * int(($n + 63) / 64);
-	my %at = (slots => $n, live => 96, killed => 96 + $w, f => 96 + 2 * $w);
+	my ($layout, $signs, $rest) =
+	  (unpack('S', substr($pages[0], 40, 2)), unpack('SS', substr($pages[0], 82, 4)));
+	my $live = 96 + 8 * int(($signs + $rest + 1) / 2);
+	my $p = $layout == 2 ? $n : 0;
+	my %at = (slots => $n, table => 96, signs => $signs, live => $live,
+		killed => $live + $w, f => $live + 2 * $w);
 	$at{n} = $at{f} + 4 * $n;
-	$at{sn} = $at{n} + 4 * $n;
+	$at{sign_f} = $at{n} + 4 * $n;
+	$at{sn} = $at{sign_f} + 4 * $p;
 	$at{en} = $at{sn} + 2 * $n;
-	$at{tid} = $at{en} + 2 * $n;
+	$at{sign_sn} = $at{en} + 2 * $n;
+	$at{sign_en} = $at{sign_sn} + 2 * $p;
+	$at{tid} = $at{sign_en} + 2 * $p;
 	$at{code} = $at{tid} + 6 * $n;
 	return \%at;
 }
+# Layout P: the code pages of a lead, and the first of the sign and rest plane.
+sub code_at { my $p = planes(lead()); return $p->{table} + 4 * ($_[0] ? $p->{signs} : 0); }
+sub code { return u32(lead(), code_at($_[0])); }
 sub entry { return (blocks(DIR))[0]; }
 sub lead { return (heads())[0]; }
+
+# For the damages that follow.
+my $layout = 'whole';
 
 # name => [ damage, what ann_check must say ]; XX002 unless told otherwise.
 my @damages;
 sub damage
 {
 	my ($name, $code, $expect) = @_;
-	push @damages, { name => $name, code => $code, expect => $expect || 'XX002' };
+	push @damages, { name => $name, code => $code, expect => $expect || 'XX002',
+		layout => $layout };
 }
 
 # Every kind of page, in the same ways.
@@ -152,6 +167,46 @@ damage('factor n infinite', sub { my $p = planes(lead()); put32(lead(), $p->{n},
 damage('factor n changed', sub { my $p = planes(lead()); put32(lead(), $p->{n}, 0x42000000) });
 damage('factor sn NaN', sub { my $p = planes(lead()); put16(lead(), $p->{sn}, 0x7E00) });
 damage('code byte', sub { my $p = planes(lead()); put(lead(), $p->{code} + 3, chr(0xFF ^ ord substr($pages[ lead() ], $p->{code} + 3, 1))) });
+# Layout P.
+$layout = 'planes';
+for my $plane (0, 1)
+{
+	my $name = $plane ? 'rest page' : 'sign page';
+	damage("$name of zeros", sub { put(code($plane), 0, "\0" x 8192) });
+	damage("$name of all ones", sub { put(code($plane), 24, "\xFF" x 8160) });
+	damage("$name of kind FREE", sub { put16(code($plane), 8184, FREE) });
+	damage("$name with a wrong page id", sub { put16(code($plane), 8190, 0xFF84) });
+	damage("$name with pd_lower 64", sub { put16(code($plane), 12, 64) });
+	damage("$name with an odd pd_lower", sub { put16(code($plane), 12, 8183) });
+	damage("$name that is a copy of another", sub { put(code($plane), 0, $pages[ code(1 - $plane) ]) });
+	damage("$name of another list", sub { put32(code($plane), 24, 77777) });
+	damage("$name of another lead", sub { put32(code($plane), 28, 1) });
+	damage("$name of itself", sub { put32(code($plane), 28, code($plane)) });
+	damage("$name at another place", sub { put16(code($plane), 32, 63) });
+	damage("$name of the other plane", sub { put16(code($plane), 34, 2 - $plane) });
+	damage("$name of plane 9", sub { put16(code($plane), 34, 9) });
+	damage("$name with another byte", sub { put(code($plane), 70, chr(0xFF ^ ord substr($pages[ code($plane) ], 70, 1))) });
+	damage("$name not attached", sub { put32(lead(), code_at($plane), 0) });
+	damage("$name beyond the file", sub { put32(lead(), code_at($plane), 88888) });
+	damage("$name is the lead", sub { put32(lead(), code_at($plane), lead()) });
+	damage("$name is META", sub { put32(lead(), code_at($plane), 0xFFFFFFFF) });
+	damage("$name is the other plane's", sub { put32(lead(), code_at($plane), code(1 - $plane)) });
+}
+damage('lead counts 9 code pages', sub { put16(lead(), 38, 9) });
+damage('META layout 1', sub { put16(0, 40, 1) });
+damage('META layout 3', sub { put16(0, 40, 3) });
+damage('META sign_pages', sub { put16(0, 82, 2) });
+damage('META rest_pages 0', sub { put16(0, 84, 0) });
+damage('factor f1 NaN', sub { my $p = planes(lead()); put32(lead(), $p->{sign_f}, 0x7FC00000) });
+damage('factor s1n NaN', sub { my $p = planes(lead()); put16(lead(), $p->{sign_sn}, 0x7E00) });
+damage('factor e1n negative', sub { my $p = planes(lead()); put16(lead(), $p->{sign_en}, 0x8001) });
+damage('factor e1n changed', sub { my $p = planes(lead()); put16(lead(), $p->{sign_en}, 0x3C00) });
+damage("bit $_ of layout P", sub {
+	my $block = int rand @pages;
+	my $offset = 8 + int rand 8184;
+	put($block, $offset, chr(ord(substr($pages[$block], $offset, 1)) ^ (1 << int rand 8)));
+}, 'any') for 1 .. 30;
+$layout = 'whole';
 damage('file cut in half', sub { splice @pages, @pages / 2 });
 damage('file of one page', sub { splice @pages, 1 });
 damage('file of no page', sub { @pages = () });
@@ -164,6 +219,7 @@ damage("bit $_", sub {
 
 # --- the tables, and their damage -------------------------------------------
 
+my $layouts = join ',', map { $_->{layout} } @damages;
 my $sql = "CREATE TABLE origin (id int, v vector($dims));"
   . add_rows('origin', $dims, 1, $rows);
 $node->safe_psql('postgres', $sql);
@@ -173,7 +229,8 @@ $node->safe_psql('postgres', qq{
 		EXECUTE format('CREATE TABLE t%s (LIKE origin)', i);
 		EXECUTE format('INSERT INTO t%s SELECT * FROM origin', i);
 		EXECUTE format('CREATE INDEX t%s_v ON t%1\$s USING ann '
-					   '(v vector_cosine_ops) WITH (lists = 3)', i);
+					   '(v vector_cosine_ops) WITH (lists = 3, layout = %s)', i,
+					   ('{$layouts}'::text[])[i + 1]);
 	END LOOP;
 	END \$\$;
 	CHECKPOINT;});

@@ -16,13 +16,16 @@ $node->safe_psql('postgres', "CREATE TABLE source (id int, v vector($dims));"
 
 # Delete half and insert as many: the index is at most 1.1 times as large.
 for my $case ([ 'scattered', 'id % 2 = 0', 20 ], [ 'half', 'id <= 4000', 20 ],
-	[ 'flat', 'id % 2 = 0', 0 ], [ 'flat_half', 'id <= 4000', 0 ])
+	[ 'flat', 'id % 2 = 0', 0 ], [ 'flat_half', 'id <= 4000', 0 ],
+	[ 'planes', 'id % 2 = 0', 4, 'planes' ], [ 'planes_half', 'id <= 4000', 0, 'planes' ])
 {
-	my ($table, $condition, $lists) = @$case;
+	my ($table, $condition, $lists, $layout) = @$case;
+	$layout ||= 'auto';
 	my $index = "${table}_v";
 	value(qq{
 		CREATE TABLE $table AS SELECT * FROM source;
-		CREATE INDEX $index ON $table USING ann (v) WITH (lists = $lists);});
+		CREATE INDEX $index ON $table USING ann (v)
+			WITH (lists = $lists, layout = $layout);});
 	my $before = bytes($index);
 	for my $round (1 .. 3)
 	{
@@ -47,6 +50,17 @@ value('INSERT INTO half SELECT id, vec(-1) FROM generate_series(1, 3000) id');
 is(bytes('half_v') / 8192, $size, 'one list takes the pages of the others');
 check_ok($node, 'half_v', 'free pages taken');
 equal_ok($node, 'half', '<->', 'free pages taken');
+
+# The code pages of a lead that is unlinked are free as well.
+value('DELETE FROM planes_half WHERE id > 100');
+value('VACUUM planes_half');
+$free = value(q{SELECT count(*) FROM pg_freespace('planes_half_v') WHERE avail > 0});
+$size = bytes('planes_half_v') / 8192;
+cmp_ok($free, '>=', $size - 8, 'leads and code pages are free');
+check_ok($node, 'planes_half_v', 'leads and code pages are free');
+value("INSERT INTO planes_half SELECT * FROM source WHERE id > 100");
+is(bytes('planes_half_v') / 8192, $size, 'and taken again');
+is(check_ok($node, 'planes_half_v', 'taken again'), 8000, 'all rows are there');
 
 # What a pass over an index without rows does.
 value(qq{
@@ -78,7 +92,8 @@ check_ok($node, 'flat_v', 'after all of these');
 value(qq{
 	CREATE TABLE busy AS SELECT * FROM source WHERE id <= 2000;
 	CREATE INDEX busy_flat ON busy USING ann (v) WITH (lists = 0);
-	CREATE INDEX busy_lists ON busy USING ann (v) WITH (lists = 12);});
+	CREATE INDEX busy_lists ON busy USING ann (v)
+		WITH (lists = 3, layout = planes);});
 my $dir = PostgreSQL::Test::Utils::tempdir();
 append_to_file("$dir/write.sql", qq{
 \\set id random(1, 2000)

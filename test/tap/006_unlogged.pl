@@ -17,7 +17,8 @@ $node->safe_psql('postgres', qq{
 	} . add_rows('built', $dims, 1, 1000) . qq{
 	CREATE INDEX built_v ON built USING ann (v vector_cosine_ops)
 		WITH (lists = 5);
-	CREATE INDEX born_v ON born USING ann (v vector_cosine_ops);
+	CREATE INDEX born_v ON born USING ann (v vector_cosine_ops)
+		WITH (layout = planes);
 	CREATE INDEX loose_v ON loose USING ann (v vector_cosine_ops)
 		WITH (dimensions = $dims);
 	} . add_rows('born', $dims, 1, 1000) . add_rows('loose', $dims, 1, 1000));

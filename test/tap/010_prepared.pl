@@ -16,7 +16,7 @@ $node->safe_psql('postgres', "CREATE TABLE item (id int, v vector($dims));"
 	  . add_rows('item', $dims, 1, 500)
 	  . 'CREATE INDEX item_v ON item USING ann (v) WITH (lists = 4);'
 	  . "CREATE TABLE born (id int, v vector($dims));"
-	  . 'CREATE INDEX born_v ON born USING ann (v);');
+	  . 'CREATE INDEX born_v ON born USING ann (v) WITH (layout = planes);');
 
 # Three transactions: rows that come, rows that go, the first rows of an index.
 $node->safe_psql('postgres', 'BEGIN;' . add_rows('item', $dims, 1001, 1100)

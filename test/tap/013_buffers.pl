@@ -31,7 +31,7 @@ value(q{
 		FROM generate_series(1, 500) id;
 	CREATE INDEX t_v ON t USING ann (v) WITH (lists = 0);
 	CREATE TABLE small AS SELECT id, v FROM t WHERE id < 200;
-	CREATE INDEX small_v ON small USING ann (v) WITH (lists = 0);
+	CREATE INDEX small_v ON small USING ann (v) WITH (lists = 0, layout = whole);
 	VACUUM ANALYZE t;
 	CHECKPOINT;});
 my $pages = value(q{SELECT pg_relation_size('t_v') / 8192});
