@@ -25,7 +25,7 @@ class Options:
         self.rounds = int(get("BENCH_ROUNDS") or (5 if self.full else 3))
         self.builds = int(get("BENCH_BUILDS") or (3 if self.full else 1))
         self.inserts = int(get("BENCH_INSERTS") or (10000 if self.full else 2000))
-        self.ingest = 10000 if self.full else 2500
+        self.ingest = 15000 if self.full else 5000
         self.inserts_free = min(self.inserts, 3000)
         self.seconds = float(get("BENCH_SECONDS") or (5 if self.full else 1))
         self.restarts = int(get("BENCH_RESTARTS") or (5 if self.full else 2))

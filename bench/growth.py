@@ -49,7 +49,7 @@ def bench(options, targets):
         runs[options.set.rows].append(measure(options, specs))
     table = Table(
         f"Growth: {few:,} rows and {options.set.rows:,}",
-        ["rows", "setting", "recall@10", "p50 ms", "CPU ms"],
+        ["index", "rows, setting", "recall@10", "p50 ms", "CPU ms"],
         [f"Medians of {TURNS} rounds, in which the tables take turns; the "
          f"same queries. The ratio of p50 is taken at recall {RECALL}, "
          "between settings as in the table of searches."])
@@ -58,7 +58,7 @@ def bench(options, targets):
         for row, *others in zip(*turns):
             row.p50 = statistics.median([row.p50, *(o.p50 for o in others)])
             row.cpu = statistics.median([row.cpu, *(o.cpu for o in others)])
-            table.add(f"{rows:,} rows, {row.method}", row.setting,
+            table.add(row.method, f"{rows:,} rows, {row.setting}",
                       f"{row.recall:.4f}", f"{row.p50:.3f}", f"{row.cpu:.3f}")
         latency[rows] = latency_at(turns[0], RECALL)[0]
     growth = latency[options.set.rows] / latency[few]

@@ -82,8 +82,8 @@ def digits(value, significant=3):
         return "0"
     if abs(value) >= 10 ** (significant - 1):
         return f"{value:.0f}"
-    return re.sub(r"e.*", "", f"{value:.{significant}g}") if value >= 0.001 \
-        else f"{value:.5f}"
+    return re.sub(r"e.*", "", f"{value:.{significant}g}") \
+        if abs(value) >= 0.001 else f"{value:.5f}"
 
 
 class Targets:
