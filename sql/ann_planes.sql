@@ -112,7 +112,7 @@ ALTER INDEX item_p_l2 RESET (layout);
 REINDEX INDEX item_p_l2;
 SELECT slots_per_page FROM ann_info('item_p_l2');
 -- By itself: planes for many dimensions and 4 bits.
-CREATE TABLE wide (a vector(511), b vector(512));
+CREATE TABLE wide (a vector(383), b vector(384));
 CREATE INDEX wide_a ON wide USING ann (a);
 CREATE INDEX wide_b ON wide USING ann (b);
 CREATE INDEX wide_c ON wide USING ann (b) WITH (bits = 8);

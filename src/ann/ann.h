@@ -32,7 +32,7 @@
 #define VX_PROGRESS_WRITE 5
 
 /* From so many dimensions on codes are kept in two planes (decision 9). */
-#define VX_PLANES_DIMS_MIN 512
+#define VX_PLANES_DIMS_MIN 384
 
 /* Below this many rows lists = -1 builds a flat index. */
 #define VX_FLAT_ROWS_MAX 10000

@@ -25,6 +25,12 @@
 /* A page of codes, in seq_page_costs: it is read in order and not unpacked. */
 #define PAGE_FACTOR 0.1
 
+/*
+ * Of an index in layout P a scan reads the leads and the sign pages: a quarter of
+ * the pages, and a few of the rest.
+ */
+#define PLANES_FACTOR 0.3
+
 /* An entry, in cpu_operator_costs. */
 #define ENTRY_FACTOR 0.1
 
@@ -103,14 +109,16 @@ anncostestimate(PlannerInfo *root, IndexPath *path, double loop_count,
 	index_close(index, NoLock);
 
 	share = path->indexorderbys != NIL ? visited_share(&meta) : 1;
-	first_pages = Max(1, info->pages * share);
+	first_pages =
+		Max(1, info->pages * share *
+				   (meta.layout == VX_LAYOUT_PLANES ? PLANES_FACTOR : 1));
 	*startup_cost = unshared_cost(&meta) +
 					first_pages * seq_page_cost * PAGE_FACTOR +
 					rows * share * cpu_operator_cost * ENTRY_FACTOR;
 	/* The rest of the rows: the other lists, and a sort of everything. */
 	*total_cost =
 		*startup_cost +
-		info->pages * (1 - share) * seq_page_cost * PAGE_FACTOR +
+		Max(0, info->pages - first_pages) * seq_page_cost * PAGE_FACTOR +
 		rows * (cpu_index_tuple_cost + cpu_operator_cost * log(rows + 1));
 	*selectivity = 1;
 	*correlation = 0;
