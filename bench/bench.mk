@@ -1,13 +1,13 @@
 # The bench: `make bench`, part of the main Makefile.
 #
 #	make bench                       a few minutes, fewer queries and rounds
-#	make bench MODE=full RUN=epyc   what is worth keeping
+#	make bench MODE=full RUN=epyc    what is worth keeping
 #
-# MODE=quick|full, RUN (name of the results), ONLY="build search ..." (some steps, see
+# MODE=quick|full, RUN (name of the results), ONLY="build search ..." (steps, see
 # README.md), QUERIES, ROUNDS, BUILDS, INSERTS, RESTARTS, SECONDS (numbers), CPU
 # (client and backend run on it; -1: anywhere), REVISION (of what is measured),
-# BENCH_PYTHON (that has faiss and hnswlib).  The results are RESULTS/RUN.md and .csv, the
-# plots IMG-*.svg.
+# BENCH_PYTHON (that has faiss and hnswlib).  The results are RESULTS/RUN.md and
+# .csv, the plots IMG-*.svg.
 
 BENCH_BUILD = build/bench
 BENCH_C = $(wildcard bench/*.c)

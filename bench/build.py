@@ -155,20 +155,28 @@ def only_create(options):
                 f"'{MEMORY_HNSW[options.set.name]}'", index.create())
 
 
-def measure(options):
-    """{(index name, memory, workers): [Build]}"""
-    runs = {}
+def to_build(options):
+    """The part of the plan that is built, not remembered."""
     for name, memory, workers, repeats in plan(options):
         index = options.set.index(name)
-        if index.extension not in options.methods:
-            continue
-        if options.rebuild and name not in options.rebuild:
-            kept = remembered(index)
-            if kept:
-                runs[(name, *kept[:2])] = [kept[2]]
-            continue
-        runs[(name, memory, workers)] = [build(index, memory, workers)
-                                         for _ in range(repeats)]
+        if index.extension in options.methods and \
+                (not options.rebuild or name in options.rebuild):
+            yield index, memory, workers, repeats
+
+
+def measure(options):
+    """{(index name, memory, workers): [Build]}; the builds take turns."""
+    runs = {}
+    for repeat in range(options.builds):
+        for index, memory, workers, repeats in to_build(options):
+            if repeat < repeats:
+                runs.setdefault((index.name, memory, workers), []).append(
+                    build(index, memory, workers))
+    built = {name for name, _, _ in runs}
+    for index in options.indexes():
+        kept = index.name not in built and remembered(index)
+        if kept:
+            runs[(index.name, *kept[:2])] = [kept[2]]
     return runs
 
 

@@ -97,7 +97,7 @@ class Targets:
         by = value / wanted if relation == "≥" else wanted / value
         self.table.add(what, f"{relation} {digits(wanted)}",
                        f"{value:.4f}" if wanted < 1 else digits(value),
-                       "met" if met else f"MISSED ({by:.2f} of it)")
+                       "met" if met else f"MISSED ({by:.3f} of it)")
 
     def at_least(self, what, value, wanted):
         self.add(what, "≥", value, wanted, value >= wanted)
