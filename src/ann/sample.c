@@ -26,6 +26,13 @@
 #define REPORT_ROWS 1024
 
 /*
+ * Rows that are offered to a sample for each one that it wants.  A row that is
+ * offered late takes the place of another, which was read for nothing, so they
+ * are few; but with fewer than expected the sample would not be full.
+ */
+#define OFFER 1.1
+
+/*
  * Calls back for each indexed row of about blocks random blocks of the heap,
  * in their order on disk.  Returns how many blocks were read.
  */
@@ -93,7 +100,9 @@ typedef struct Sampler
 {
 	VxBuild *build;
 	VxSample *sample;
-	int64 seen; /* rows that have a vector */
+	int64 seen;	   /* rows that have a vector */
+	double share;  /* of them that are offered */
+	int64 offered; /* so far */
 	pg_prng_state random;
 	MemoryContext context; /* of one row */
 	float *x;			   /* the vector of one row */
@@ -108,7 +117,7 @@ place(Sampler *sampler)
 
 	if (sample->rows < sample->rows_max)
 		return sample->rows;
-	at = pg_prng_uint64_range(&sampler->random, 0, sampler->seen - 1);
+	at = pg_prng_uint64_range(&sampler->random, 0, sampler->offered - 1);
 	return at < (uint64) sample->rows_max ? (int64) at : -1;
 }
 
@@ -128,6 +137,10 @@ sample_row(Relation index, ItemPointer tid, Datum *values, bool *isnull,
 	if (++sampler->seen % REPORT_ROWS == 0)
 		pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE,
 									 sampler->seen);
+	if (sampler->share < 1 &&
+		pg_prng_double(&sampler->random) >= sampler->share)
+		return;
+	sampler->offered++;
 	at = place(sampler);
 	if (at < 0)
 		return;
@@ -150,6 +163,7 @@ vx_build_sample(VxBuild *build, VxSample *sample)
 	double rows_per_block = build->rows_expected / Max(total, 1);
 	Sampler sampler = {.build = build, .sample = sample};
 	double blocks = sample->rows_max;
+	double rows_there; /* in those blocks, an estimate */
 
 	/* One row of each block where there are enough blocks with rows. */
 	if (rows_per_block < 1)
@@ -159,8 +173,9 @@ vx_build_sample(VxBuild *build, VxSample *sample)
 	sampler.x = palloc(vx_build_vector_bytes(build));
 	pg_prng_seed(&sampler.random, build->options->seed);
 	sample->rows = 0;
-	vx_build_stage(VX_PROGRESS_SAMPLE,
-				   (int64) (rows_per_block * Min(blocks, total)));
+	rows_there = rows_per_block * Min(blocks, total);
+	sampler.share = OFFER * sample->rows_max / Max(rows_there, 1);
+	vx_build_stage(VX_PROGRESS_SAMPLE, (int64) rows_there);
 	scan_blocks(build, blocks, sample_row, &sampler);
 	MemoryContextDelete(sampler.context);
 	pfree(sampler.x);
