@@ -16,7 +16,7 @@ QUANT_OBJS = src/quant/rotate.o src/quant/encode.o src/quant/query.o \
 	src/quant/planes.o src/quant/assign.o src/quant/kmeans.o src/quant/blas.o
 TYPE_OBJS = src/type/vector_io.o src/type/vector_distance.o src/type/vector_op.o \
 	src/type/vector_cast.o src/type/vector_array.o src/type/vector_agg.o
-PAGE_OBJS = src/page/access.o src/page/record.o src/page/alloc.o \
+PAGE_OBJS = src/page/pin.o src/page/access.o src/page/record.o src/page/alloc.o \
 	src/page/build.o src/page/capacity.o
 ANN_OBJS = src/ann/options.o src/ann/support.o src/ann/validate.o \
 	src/ann/sample.o src/ann/train.o src/ann/balance.o src/ann/rowsort.o \

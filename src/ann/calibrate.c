@@ -301,12 +301,12 @@ copy_visit(VxScan *scan, void *arg, Page page, Page ahead)
 
 /* The same for a lead whose codes are in two planes. */
 static bool
-tops_follow(VxScan *scan, void *arg, BlockNumber block, Buffer near)
+tops_follow(VxScan *scan, void *arg, BlockNumber block)
 {
 	Walk *walk = arg;
 	VxGroup *group = scan->group;
 
-	if (!vx_group_first(scan, &walk->terms, block, near))
+	if (!vx_group_first(scan, &walk->terms, block))
 		return false;
 	vx_group_keep(scan, all_tops(walk));
 	do

@@ -68,8 +68,7 @@ lock_orphan(const VxVacuum *vacuum, const VxCodeTable *table, int ordinal)
 	BlockNumber block = table->blocks[ordinal];
 	VxCode owner =
 		vx_code_owner(&vacuum->ann.lead, table->list_id, table->lead, ordinal);
-	Buffer buffer =
-		vx_page_pin(vacuum->index, block, InvalidBuffer, vacuum->strategy);
+	Buffer buffer = vx_page_pin(vacuum->index, block, vacuum->strategy);
 
 	if (vx_code_lock_pinned(vacuum->index, block, VX_EXCLUSIVE, &owner, 0,
 							buffer) == NULL)

@@ -97,11 +97,11 @@ copy_entry(VxDirList *list, const VxDirEntry *entry, BlockNumber block,
  */
 static BlockNumber
 read_page(const VxAnnIndex *ann, BlockNumber block, DirBatch *batch,
-		  VxDirList *lists, int *count, Buffer *near)
+		  VxDirList *lists, int *count)
 {
 	Buffer buffer;
-	Page page = vx_page_lock_near(ann->index, block, VX_SHARE, VX_PAGE_DIR,
-								  *near, &buffer);
+	Page page =
+		vx_page_lock_kind(ann->index, block, VX_SHARE, VX_PAGE_DIR, &buffer);
 	VxDirHeader *header = vx_page_dir(page);
 	BlockNumber next = header->next;
 
@@ -121,7 +121,6 @@ read_page(const VxAnnIndex *ann, BlockNumber block, DirBatch *batch,
 		batch_add(batch, ann, entry);
 	}
 	vx_page_unlock(buffer);
-	*near = buffer;
 	return next;
 }
 
@@ -171,7 +170,6 @@ read_directory(const VxAnnIndex *ann, const VxQuery *query, VxDirList **lists,
 	int64 reads = vx_page_reads();
 	int capacity = 0;
 	int count = 0;
-	Buffer near = InvalidBuffer;
 	DirBatch batch;
 	VxListQuery terms = {0};
 
@@ -192,7 +190,7 @@ read_directory(const VxAnnIndex *ann, const VxQuery *query, VxDirList **lists,
 			if (codes != NULL)
 				resize_codes(codes, ann, capacity);
 		}
-		block = read_page(ann, block, &batch, *lists, &count, &near);
+		block = read_page(ann, block, &batch, *lists, &count);
 		if (pages == 1 && vx_page_reads() != reads)
 			vx_page_prefetch(ann->index, ann->meta.dir_head + 1,
 							 ann->meta.dir_run - 1, pages_max);

@@ -98,12 +98,9 @@ code_block(const VxScan *scan, int ordinal)
 static Buffer
 pin_code(const VxScan *scan, int ordinal)
 {
-	const VxGroup *group = scan->group;
 	BlockNumber block = code_block(scan, ordinal);
 
-	return vx_page_pin(scan->ann.index, block,
-					   vx_page_guess(group->near, group->block, block),
-					   scan->ring);
+	return vx_page_pin(scan->ann.index, block, scan->ring);
 }
 
 /* NULL, and unpinned: the page belongs to somebody else now. */
@@ -132,11 +129,7 @@ sum_signs(VxScan *scan)
 	Buffer ahead;
 
 	for (int i = 0; i < pages; i++)
-	{
-		BlockNumber block = code_block(scan, i);
-
-		vx_page_expect(vx_page_guess(group->near, group->block, block));
-	}
+		vx_page_expect(scan->ann.index, code_block(scan, i));
 	ahead = pin_code(scan, 0);
 	for (int i = 0; i < pages; i++)
 	{
@@ -188,8 +181,7 @@ ask_for_rest(VxScan *scan)
 }
 
 bool
-vx_group_first(VxScan *scan, const VxTerms *terms, BlockNumber block,
-			   Buffer near)
+vx_group_first(VxScan *scan, const VxTerms *terms, BlockNumber block)
 {
 	VxGroup *group = scan->group;
 	const VxLeadLayout *layout = &scan->ann.lead;
@@ -200,7 +192,6 @@ vx_group_first(VxScan *scan, const VxTerms *terms, BlockNumber block,
 						 vx_plane(lead, layout->sign_en, uint16)};
 
 	group->block = block;
-	group->near = near;
 	group->left_count = group->left_next = 0;
 	group->ahead = InvalidBuffer;
 	if (!sum_signs(scan))

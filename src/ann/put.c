@@ -71,7 +71,7 @@ lock_code(const Put *put, int ordinal)
 	BlockNumber block =
 		vx_plane(lead, put->layout->table, BlockNumber)[ordinal];
 	VxCode owner = owner_of(put, ordinal);
-	Buffer buffer = vx_page_pin(put->ann->index, block, InvalidBuffer, NULL);
+	Buffer buffer = vx_page_pin(put->ann->index, block, NULL);
 
 	if (vx_code_lock_pinned(put->ann->index, block, VX_EXCLUSIVE, &owner, 0,
 							buffer) == NULL)

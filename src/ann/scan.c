@@ -152,8 +152,6 @@ annrescan(IndexScanDesc desc, ScanKey keys, int nkeys, ScanKey orderbys,
 	scan->next_result = scan->confirmed = 0;
 	scan->rows_expected = 0;
 	scan->cut = scan->exhausted = false;
-	scan->near = InvalidBuffer;
-	scan->scattered = false;
 	scan->candidates.count = 0;
 	memset(&scan->work, 0, sizeof(VxScanWork));
 }

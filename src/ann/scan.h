@@ -135,7 +135,6 @@ typedef struct VxGroup
 	VxPlaneQuery query;
 	uint8 *tables; /* its memory */
 	BlockNumber block;
-	Buffer near;  /* that the lead was in: its code pages may be near */
 	Page lead;	  /* copy of its used bytes */
 	int rows;	  /* slots up to the last live one */
 	int32 *sums;  /* of slots */
@@ -224,10 +223,6 @@ typedef struct VxScan
 	TupleTableSlot *sorted_slot;
 	uint64 sorted_last;
 	bool sorted_any;
-
-	Buffer near; /* of the lead read last, and its block */
-	BlockNumber near_block;
-	bool scattered; /* buffers are not in the order of blocks */
 
 	BufferAccessStrategy ring; /* for the pages of lists; NULL = default */
 
@@ -321,11 +316,10 @@ typedef void (*VxLeadVisit)(VxScan *scan, void *arg, Page page, Page ahead);
 /* What is done before each page is locked (may allocate); false ends the walk. */
 typedef bool (*VxLeadPrepare)(VxScan *scan, void *arg);
 /*
- * What is done after a lead with live slots was visited and unlocked; near is the
- * buffer it was in.  False: a page that the lead named belongs to somebody else.
+ * What is done after a lead with live slots was visited and unlocked.  False: a
+ * page that the lead named belongs to somebody else.
  */
-typedef bool (*VxLeadFollow)(VxScan *scan, void *arg, BlockNumber block,
-							 Buffer near);
+typedef bool (*VxLeadFollow)(VxScan *scan, void *arg, BlockNumber block);
 
 typedef struct VxVisitor
 {
@@ -384,7 +378,7 @@ extern void vx_group_copy(VxScan *scan, Page page);
  * somebody else now, so the walk has to start over; also of vx_group_next.
  */
 extern bool vx_group_first(VxScan *scan, const VxTerms *terms,
-						   BlockNumber block, Buffer near);
+						   BlockNumber block);
 
 /* Leaves the live slots whose bound is not above limit to the second stage. */
 extern void vx_group_keep(VxScan *scan, double limit);

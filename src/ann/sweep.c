@@ -164,7 +164,7 @@ free_leaked_code(const VxVacuum *vacuum, BlockNumber block, const VxCode *owner)
 		vx_page_unlock(lead_buffer);
 		return false;
 	}
-	buffer = vx_page_pin(vacuum->index, block, InvalidBuffer, vacuum->strategy);
+	buffer = vx_page_pin(vacuum->index, block, vacuum->strategy);
 	if (vx_code_lock_pinned(vacuum->index, block, VX_EXCLUSIVE, owner, 0,
 							buffer) != NULL)
 	{

@@ -36,29 +36,6 @@ typedef struct WalkChain
 } WalkChain;
 
 /*
- * Where a page may be that is not near the one before it.  Blocks often lie in
- * buffers of the same order; once they did not, no more guesses are made.
- */
-static Buffer
-far_guess(const VxScan *scan, BlockNumber block)
-{
-	return scan->scattered ? InvalidBuffer
-						   : vx_page_guess(scan->near, scan->near_block, block);
-}
-
-/* Pins a page that the one before did not lead to by a run. */
-static Buffer
-pin_far(VxScan *scan, BlockNumber block)
-{
-	Buffer guess = far_guess(scan, block);
-	Buffer buffer = vx_page_pin(scan->ann.index, block, guess, scan->ring);
-
-	if (BufferIsValid(guess) && buffer != guess)
-		scan->scattered = true;
-	return buffer;
-}
-
-/*
  * Reads the head: where the chain ends now, and its stamp.  lead is under lock.
  */
 static void
@@ -95,8 +72,7 @@ walk_page(VxScan *scan, uint32 list_id, BlockNumber head,
 	if (block + 1 < chain->run_end)
 	{
 		guess = block + 1;
-		next_buffer = vx_page_pin(
-			index, guess, vx_page_guess(buffer, block, guess), scan->ring);
+		next_buffer = vx_page_pin(index, guess, scan->ring);
 	}
 	page = vx_lead_lock_pinned(index, block, VX_SHARE, list_id, buffer);
 	if (page == NULL)
@@ -116,8 +92,6 @@ walk_page(VxScan *scan, uint32 list_id, BlockNumber head,
 												  : NULL);
 	chain->block = lead->next;
 	vx_page_unlock(buffer);
-	scan->near = buffer;
-	scan->near_block = block;
 
 	if (BufferIsValid(next_buffer) &&
 		(chain->block != guess || block == chain->stop))
@@ -125,7 +99,7 @@ walk_page(VxScan *scan, uint32 list_id, BlockNumber head,
 		vx_page_unpin(next_buffer);
 		next_buffer = InvalidBuffer;
 	}
-	if (followed && !visitor->follow(scan, visitor->arg, block, buffer))
+	if (followed && !visitor->follow(scan, visitor->arg, block))
 	{
 		if (BufferIsValid(next_buffer))
 			vx_page_unpin(next_buffer);
@@ -156,7 +130,7 @@ walk_once(VxScan *scan, uint32 list_id, BlockNumber head,
 {
 	Relation index = scan->ann.index;
 	BlockNumber pages = 0;
-	BlockNumber pages_max = vx_page_count(index);
+	BlockNumber pages_max = 64; /* then the file's length is asked for */
 	/* Until the head is read, its run is taken to be one page more. */
 	WalkChain chain = {.block = head, .run_end = head, .stop = head};
 
@@ -177,11 +151,14 @@ walk_once(VxScan *scan, uint32 list_id, BlockNumber head,
 			return WALK_STOPPED;
 		}
 		if (!BufferIsValid(chain.ahead))
-			chain.ahead = pin_far(scan, chain.block);
+			chain.ahead = vx_page_pin(index, chain.block, scan->ring);
 		end = walk_page(scan, list_id, head, layout, visitor, &chain);
 		if (end != WALK_DONE)
 			return end;
-		if (++pages > pages_max)
+		if (++pages <= pages_max)
+			continue;
+		pages_max = vx_page_count(index);
+		if (pages > pages_max)
 			vx_corrupt(index, head, "chain of list %u does not end", list_id);
 	}
 	*stamp = chain.stamp;
@@ -296,7 +273,7 @@ copy_visit(VxScan *scan, void *arg, Page page, Page ahead)
 
 /* The same for a lead whose codes are in two planes. */
 static bool
-score_follow(VxScan *scan, void *arg, BlockNumber block, Buffer near)
+score_follow(VxScan *scan, void *arg, BlockNumber block)
 {
 	ScoreWalk *walk = arg;
 	VxGroup *group = scan->group;
@@ -305,7 +282,7 @@ score_follow(VxScan *scan, void *arg, BlockNumber block, Buffer near)
 	int live = vx_page_lead(group->lead)->live;
 	int64 refined = scan->work.refined;
 
-	if (!vx_group_first(scan, &walk->terms, block, near))
+	if (!vx_group_first(scan, &walk->terms, block))
 		return false;
 	vx_group_keep(scan, vx_smallest_top(&scan->top));
 	do
@@ -332,7 +309,6 @@ vx_walk_start(VxScan *scan, const VxDirList *list, VxTerms *terms)
 {
 	VxCentPlace place = vx_list_cent(list);
 
-	place.guess = far_guess(scan, place.block);
 	if (!vx_cent_read(scan->ann.index, &scan->ann.meta, &place, scan->centroid))
 		return false;
 	vx_query_list(&scan->query, &scan->ann.quantizer, scan->centroid,
@@ -360,8 +336,8 @@ vx_walk_candidates(VxScan *scan, int i)
 	vx_ahead_lists(scan, i);
 	if (i + 1 < scan->list_count)
 	{
-		vx_page_expect(far_guess(scan, list[1].cent_block));
-		vx_page_expect(far_guess(scan, list[1].head));
+		vx_page_expect(scan->ann.index, list[1].cent_block);
+		vx_page_expect(scan->ann.index, list[1].head);
 	}
 	if (!vx_walk_start(scan, list, &walk.terms))
 		return true; /* the list is gone: validation will tell */

@@ -1,6 +1,6 @@
 /*
  * access.c
- *		Reading pages: pin, lock, and checks that every reader relies on.
+ *		Reading pages: lock, and checks that every reader relies on.
  *
  * What is checked here: the special area, the used bytes, the block number, the
  * fixed part of a lead, META's ranges, a centroid's owner.  What the callers
@@ -10,10 +10,6 @@
 
 #include <math.h>
 
-#include "miscadmin.h"
-#include "pgstat.h"
-#include "storage/buf_internals.h"
-#include "storage/smgr.h"
 #include "utils/rel.h"
 
 #include "compat.h"
@@ -41,21 +37,6 @@ vx_corrupt(Relation index, BlockNumber block, const char *what, ...)
 					errmsg("index \"%s\" is corrupted at block %u: %s",
 						   RelationGetRelationName(index), block, detail.data),
 					errhint("Please REINDEX it.")));
-}
-
-/*
- * Is the block below the end of the file?  The size is asked for only when the
- * cached one does not settle it: files shrink only under AccessExclusiveLock.
- */
-static bool
-block_exists(Relation index, BlockNumber block)
-{
-	SMgrRelation smgr = RelationGetSmgr(index);
-	BlockNumber cached = smgr->smgr_cached_nblocks[MAIN_FORKNUM];
-
-	if (cached != InvalidBlockNumber && block < cached)
-		return true;
-	return block < smgrnblocks(smgr, MAIN_FORKNUM);
 }
 
 static void
@@ -91,10 +72,7 @@ vx_page_lock_extended(Relation index, BlockNumber block, VxLockMode mode,
 {
 	Page page;
 
-	if (!block_exists(index, block))
-		vx_corrupt(index, block, "block is beyond the end of the file");
-	*buffer =
-		ReadBufferExtended(index, MAIN_FORKNUM, block, RBM_NORMAL, strategy);
+	*buffer = vx_page_pin(index, block, strategy);
 	LockBuffer(*buffer, mode);
 	page = BufferGetPage(*buffer);
 	check_page(index, block, page);
@@ -200,84 +178,9 @@ vx_code_lock_pinned(Relation index, BlockNumber block, VxLockMode mode,
 }
 
 void
-vx_page_expect(Buffer guess)
-{
-	char *page;
-
-	if (guess <= 0 || guess > NBuffers)
-		return;
-	page = (char *) BufferGetBlock(guess);
-	__builtin_prefetch(GetBufferDescriptor(guess - 1), 1);
-	__builtin_prefetch(page);
-	__builtin_prefetch(page + VX_PAGE_END);
-}
-
-Buffer
-vx_page_pin(Relation index, BlockNumber block, Buffer guess,
-			BufferAccessStrategy strategy)
-{
-	if (!block_exists(index, block))
-		vx_corrupt(index, block, "block is beyond the end of the file");
-	if (guess > 0 && guess <= NBuffers &&
-		vx_compat_read_recent(index, block, guess))
-	{
-		pgstat_count_buffer_read(index);
-		pgstat_count_buffer_hit(index);
-		return guess;
-	}
-	return ReadBufferExtended(index, MAIN_FORKNUM, block, RBM_NORMAL, strategy);
-}
-
-/* From the size on from which core's sequential scans use one. */
-BufferAccessStrategy
-vx_page_ring(Relation index, BlockNumber blocks)
-{
-	if (RelationUsesLocalBuffers(index) || blocks <= (BlockNumber) NBuffers / 4)
-		return NULL;
-	return GetAccessStrategy(BAS_BULKREAD);
-}
-
-Page
-vx_page_lock_near(Relation index, BlockNumber block, VxLockMode mode,
-				  VxPageKind kind, Buffer near, Buffer *buffer)
-{
-	Page page;
-
-	*buffer = vx_page_pin(index, block, near > 0 ? near + 1 : near, NULL);
-	LockBuffer(*buffer, mode);
-	page = BufferGetPage(*buffer);
-	check_page(index, block, page);
-	check_kind(index, block, page, kind);
-	return page;
-}
-
-void
-vx_page_prefetch(Relation index, BlockNumber block, BlockNumber count,
-				 BlockNumber blocks)
-{
-	for (; count > 0 && block < blocks; block++, count--)
-	{
-		CHECK_FOR_INTERRUPTS();
-		PrefetchBuffer(index, MAIN_FORKNUM, block);
-	}
-}
-
-void
-vx_page_unpin(Buffer buffer)
-{
-	ReleaseBuffer(buffer);
-}
-
-void
 vx_page_unlock(Buffer buffer)
 {
 	UnlockReleaseBuffer(buffer);
-}
-
-BlockNumber
-vx_page_count(Relation index)
-{
-	return RelationGetNumberOfBlocks(index);
 }
 
 /* Ranges that callers rely on for addressing memory. */
@@ -320,6 +223,7 @@ vx_meta_read(Relation index, VxMeta *meta)
 	memcpy(meta, vx_page_meta(page), sizeof(VxMeta));
 	vx_page_unlock(buffer);
 	check_meta(index, meta);
+	vx_page_keep_hints(index);
 }
 
 /* By the exponents' bits, in a form that the compiler makes wide loops of. */
@@ -347,14 +251,12 @@ vx_cent_read(Relation index, const VxMeta *meta, const VxCentPlace *place,
 	bool chained = vx_cent_per_page(dims) == 0;
 	int part = chained ? VX_CENT_PAGE_FLOATS : dims;
 	BlockNumber block = place->block;
-	Buffer guess = place->guess;
 
 	for (int done = 0; done < dims; done += part)
 	{
-		Buffer buffer = vx_page_pin(index, block, guess, NULL);
+		Buffer buffer = vx_page_pin(index, block, NULL);
 		Page page = BufferGetPage(buffer);
 		VxCentSlot *at;
-		BlockNumber next;
 
 		LockBuffer(buffer, BUFFER_LOCK_SHARE);
 		check_page(index, block, page);
@@ -375,10 +277,8 @@ vx_cent_read(Relation index, const VxMeta *meta, const VxCentPlace *place,
 		if (!all_finite(x + done, Min(part, dims - done)))
 			vx_corrupt(index, block, "centroid of list %u is not finite",
 					   place->owner);
-		next = vx_page_cent(page)->next;
+		block = vx_page_cent(page)->next;
 		vx_page_unlock(buffer);
-		guess = vx_page_guess(buffer, block, next);
-		block = next;
 	}
 	return true;
 }

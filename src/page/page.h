@@ -28,7 +28,7 @@ pg_noreturn extern void vx_corrupt(Relation index, BlockNumber block,
 								   const char *what, ...)
 	pg_attribute_printf(3, 4);
 
-/* --- reading (access.c) ---------------------------------------------------- */
+/* --- reading (access.c, pin.c) ---------------------------------------------------- */
 
 typedef enum VxLockMode
 {
@@ -54,11 +54,6 @@ extern Page vx_page_lock_extended(Relation index, BlockNumber block,
 extern Page vx_page_lock_kind(Relation index, BlockNumber block,
 							  VxLockMode mode, VxPageKind kind, Buffer *buffer);
 
-/* The same for a block that probably lies in the neighbour of near (see pin). */
-extern Page vx_page_lock_near(Relation index, BlockNumber block,
-							  VxLockMode mode, VxPageKind kind, Buffer near,
-							  Buffer *buffer);
-
 /* Kind of a locked page (FREE for zeros). */
 extern VxPageKind vx_page_kind(Page page);
 
@@ -74,31 +69,23 @@ extern Page vx_lead_lock(Relation index, BlockNumber block, VxLockMode mode,
 
 /*
  * Pins a block without locking it, so that its bytes can be asked for before
- * its turn.  guess: the buffer that it probably lies in, which saves the
- * look-up; any number does no harm.  strategy: the ring that a page takes its
- * buffer from when it is not in memory; NULL = default.
+ * its turn.  strategy: the ring that a page takes its buffer from when it is not
+ * in memory; NULL = default.
  */
-extern Buffer vx_page_pin(Relation index, BlockNumber block, Buffer guess,
+extern Buffer vx_page_pin(Relation index, BlockNumber block,
 						  BufferAccessStrategy strategy);
 
 /*
- * Asks the memory for what pinning and locking a page touches, if it lies in the
- * buffer guessed.  Changes nothing.
+ * Makes room for hints of the buffers that blocks lie in, which save looking them
+ * up.  vx_meta_read does, so whoever reads META first has them.
  */
-extern void vx_page_expect(Buffer guess);
+extern void vx_page_keep_hints(Relation index);
 
 /*
- * A guess for vx_page_pin: blocks written one after another often lie in buffers
- * one after another.  near holds near_block.
+ * Asks the memory for what pinning and locking a page touches, if there is a hint
+ * where it lies.  Changes nothing.
  */
-static inline Buffer
-vx_page_guess(Buffer near, BlockNumber near_block, BlockNumber block)
-{
-	int64 guess = near + ((int64) block - near_block);
-
-	return near > 0 && guess > 0 && guess <= NBuffers ? (Buffer) guess
-													  : InvalidBuffer;
-}
+extern void vx_page_expect(Relation index, BlockNumber block);
 
 /*
  * The ring of a reader that goes through so many blocks of the index: they must
@@ -153,7 +140,6 @@ typedef struct VxCentPlace
 	BlockNumber block;
 	int slot;
 	uint32 owner; /* list, or VX_LIST_CENTRE */
-	Buffer guess; /* as in vx_page_pin */
 } VxCentPlace;
 
 /*
