@@ -20,7 +20,8 @@ PAGE_OBJS = src/page/pin.o src/page/access.o src/page/record.o src/page/alloc.o 
 	src/page/build.o src/page/capacity.o
 ANN_OBJS = src/ann/options.o src/ann/support.o src/ann/validate.o \
 	src/ann/sample.o src/ann/train.o src/ann/balance.o src/ann/rowsort.o \
-	src/ann/crew.o src/ann/cluster.o src/ann/workers.o src/ann/truth.o src/ann/calibrate.o \
+	src/ann/crew.o src/ann/cluster.o src/ann/workers.o src/ann/truth.o \
+	src/ann/calibrator.o src/ann/calibrate.o \
 	src/ann/build.o src/ann/write.o src/ann/write_planes.o \
 	src/ann/entry.o src/ann/put.o src/ann/insert.o src/ann/choose.o src/ann/birth.o \
 	src/ann/directory.o src/ann/probe.o \

@@ -344,6 +344,24 @@ init_build(VxBuild *build, Relation index)
 	build->memory = (Size) maintenance_work_mem * 1024;
 }
 
+static void
+calibrate(VxBuild *build, VxBuildTeam *team)
+{
+	VxCalibrateRun *run;
+
+	vx_build_stage(VX_PROGRESS_CALIBRATE, vx_calibrate_queries(build));
+	if (team)
+	{
+		vx_workers_calibrate(team, build);
+		return;
+	}
+	run = palloc0(vx_calibrate_run_bytes(build));
+	vx_calibrate_run_init(run);
+	vx_calibrate_run(build, run);
+	vx_calibrate_store(build, run);
+	pfree(run);
+}
+
 static double
 build_index(VxBuild *build)
 {
@@ -366,9 +384,10 @@ build_index(VxBuild *build)
 		team ? vx_workers_assign(team, build) : vx_build_assign(build, NULL);
 	vx_build_write(build, MAIN_FORKNUM);
 	vx_rowsort_end(&build->rows);
+	if (build->calibrator != NULL)
+		calibrate(build, team);
 	if (team)
 		vx_workers_end(team);
-	vx_calibrate_finish(build);
 	return heap_rows;
 }
 

@@ -4,7 +4,7 @@
  *
  * Order of a build: survey, sample (sample.c), train (train.c, cluster.c and
  * balance.c, by all of crew.c), assign (build.c, by all of workers.c, through
- * rowsort.c), write (write.c), calibrate (calibrate.c).
+ * rowsort.c), write (write.c), calibrate (calibrator.c, calibrate.c).
  */
 #ifndef VX_ANN_BUILD_H
 #define VX_ANN_BUILD_H
@@ -20,7 +20,7 @@
 
 #include "ann/ann.h"
 
-typedef struct VxCalibrator VxCalibrator; /* calibrate.c */
+typedef struct VxCalibrator VxCalibrator; /* calibrate.h */
 
 /* What the rows assigned to one list add up to. */
 typedef struct VxBuildList
@@ -157,7 +157,7 @@ extern void vx_build_choose_unit(VxBuild *build, const float *x, int64 rows);
 /* Centroids that a row of the sample is compared with, over all rounds. */
 extern double vx_build_cluster_products(int lists);
 
-/* --- calibrate.c -------------------------------------------------------------- */
+/* --- calibrator.c ------------------------------------------------------------- */
 
 /* Queries: their recall has a standard deviation of about .003 together. */
 #define VX_CALIBRATE_QUERIES 400
@@ -170,16 +170,32 @@ extern Size vx_calibrate_bytes(const VxBuild *build);
 extern void vx_calibrate_feed(VxBuild *build, const float *x,
 							  const ItemPointerData *tids, const int32 *lists,
 							  int rows);
-/* Runs the queries over the index just written; changes META's table. */
-extern void vx_calibrate_finish(VxBuild *build);
 
-/* For parallel workers: the queries, and what each participant has seen. */
+/*
+ * For parallel workers: the queries, and what each participant has seen, which
+ * the leader imports; all that were seen then replace what a worker has.
+ */
 extern int vx_calibrate_queries(const VxBuild *build); /* 0 = none */
 extern void vx_calibrate_share(const VxBuild *build, float *queries);
 extern void vx_calibrate_join(VxBuild *build, const float *queries, int count);
 extern Size vx_calibrate_export_bytes(const VxBuild *build);
 extern void vx_calibrate_export(VxBuild *build, char *out);
 extern void vx_calibrate_import(VxBuild *build, const char *in);
+extern void vx_calibrate_replace(VxBuild *build, const char *in);
+
+/* --- calibrate.c -------------------------------------------------------------- */
+
+/*
+ * Queries over the index just written, which all processes claim from a run, and
+ * what each gave.  Only with a calibrator.
+ */
+typedef struct VxCalibrateRun VxCalibrateRun;
+extern Size vx_calibrate_run_bytes(const VxBuild *build);
+/* In memory of zeros. */
+extern void vx_calibrate_run_init(VxCalibrateRun *run);
+extern void vx_calibrate_run(VxBuild *build, VxCalibrateRun *run);
+/* When all have run: changes META's table, and ends the calibration. */
+extern void vx_calibrate_store(VxBuild *build, const VxCalibrateRun *run);
 
 /* --- workers.c ---------------------------------------------------------------- */
 
@@ -189,6 +205,8 @@ typedef struct VxBuildTeam VxBuildTeam;
 extern VxBuildTeam *vx_workers_begin(VxBuild *build, int workers);
 /* vx_build_assign by all of them. */
 extern double vx_workers_assign(VxBuildTeam *team, VxBuild *build);
+/* The calibration by all of them, after the index is written. */
+extern void vx_workers_calibrate(VxBuildTeam *team, VxBuild *build);
 /* After build->rows was read. */
 extern void vx_workers_end(VxBuildTeam *team);
 

@@ -2,35 +2,23 @@
  * calibrate.c
  *		What the probing rule needs for a recall, measured on the index itself.
  *
- * Some rows of the training sample are queries.  Their true nearest rows come
- * from the pass that assigns rows to lists.  Once the index is written each query
- * visits its lists as a scan would, and for every parameter of a grid it is noted
- * when the rule would have stopped, and how many of the true rows had been
- * visited by then (docs/quantiser.md, "Calibration").
+ * Once the index is written each query of the calibrator (calibrator.c) visits its
+ * lists as a scan would, and for every parameter of a grid it is noted when the
+ * rule would have stopped, and how many of the true rows had been visited by then
+ * (docs/quantiser.md, "Calibration").  Processes share the queries.
  */
 #include "postgres.h"
 
 #include <math.h>
 
+#include "access/parallel.h"
 #include "commands/progress.h"
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "utils/memutils.h"
 
-#include "ann/build.h"
+#include "ann/calibrate.h"
 #include "ann/scan.h"
-#include "ann/truth.h"
-
-#define QUERIES_MIN 50
-
-/* The part of the memory that queries and their nearest rows may take. */
-#define MEMORY_SHARE 8
-
-/* Fewer rows than this are no basis. */
-#define ROWS_MIN 1000
-
-/* The row itself is its own nearest. */
-#define KEEP (VX_CALIBRATION_K_MAX + 1)
 
 /* Points of the grid of parameters, at equal ratios. */
 #define GRID 120
@@ -52,20 +40,25 @@
 /* A query stops at once when all is found and it has read this part of the rows. */
 #define READ_SHARE 16
 
-struct VxCalibrator
+/* What queries gave at each point of the grid, by k. */
+typedef struct Yield
 {
-	MemoryContext context;
-	float *q; /* queries * dims */
-	VxTruth truth;
-};
+	double recall[VX_CALIBRATION_KS][GRID];
+	double share[VX_CALIBRATION_KS][GRID];
+} Yield;
 
-/* What the queries together gave at each point of the grid, by k. */
+/* What all of them together gave. */
 typedef struct Grid
 {
 	double parameter[GRID];
-	double recall[VX_CALIBRATION_KS][GRID];
-	double share[VX_CALIBRATION_KS][GRID];
+	Yield sum;
 } Grid;
+
+struct VxCalibrateRun
+{
+	pg_atomic_uint32 next; /* query that nobody has taken */
+	Yield yields[FLEXIBLE_ARRAY_MEMBER];
+};
 
 /* One query on its way through the lists. */
 typedef struct Walk
@@ -79,145 +72,7 @@ typedef struct Walk
 	int settled[VX_CALIBRATION_KS]; /* points of the grid passed */
 } Walk;
 
-/* --- during the build ----------------------------------------------------------- */
-
-static int
-query_count(const VxBuild *build, const VxSample *sample, int block_rows)
-{
-	Size each =
-		vx_truth_bytes(1, KEEP, block_rows) + vx_build_vector_bytes(build);
-	Size most = build->memory / MEMORY_SHARE / each;
-
-	return (int) Min(Min(most, (Size) VX_CALIBRATE_QUERIES),
-					 (Size) sample->rows);
-}
-
-/* Empty, with room for queries. */
-static VxCalibrator *
-create(VxBuild *build, int queries)
-{
-	MemoryContext context = AllocSetContextCreate(
-		CurrentMemoryContext, "ann calibration", ALLOCSET_DEFAULT_SIZES);
-	MemoryContext caller = MemoryContextSwitchTo(context);
-	VxCalibrator *calibrator = palloc0(sizeof(VxCalibrator));
-
-	calibrator->context = context;
-	calibrator->q =
-		MemoryContextAllocHuge(context, vx_build_vector_bytes(build) * queries);
-	MemoryContextSwitchTo(caller);
-	return calibrator;
-}
-
-/* When the queries are there. */
-static void
-start_truth(VxBuild *build, VxCalibrator *calibrator, int queries)
-{
-	MemoryContext caller = MemoryContextSwitchTo(calibrator->context);
-
-	vx_truth_init(&calibrator->truth, build->ann.type->metric, build->ann.dims,
-				  calibrator->q, queries, KEEP, vx_assign_block(build->lists));
-	MemoryContextSwitchTo(caller);
-	build->calibrator = calibrator;
-}
-
-void
-vx_calibrate_begin(VxBuild *build, const VxSample *sample)
-{
-	int queries = query_count(build, sample, vx_assign_block(build->lists));
-	int dims = build->ann.dims;
-	VxCalibrator *calibrator;
-
-	if (build->lists < 2 || sample->rows < ROWS_MIN || queries < QUERIES_MIN)
-		return;
-	calibrator = create(build, queries);
-	/* The sample is in the order of the table: take from all of it. */
-	for (int j = 0; j < queries; j++)
-		memcpy(calibrator->q + (Size) j * dims,
-			   sample->x + (sample->rows * j / queries) * dims,
-			   vx_build_vector_bytes(build));
-	start_truth(build, calibrator, queries);
-}
-
-Size
-vx_calibrate_bytes(const VxBuild *build)
-{
-	return build->calibrator == NULL
-			   ? 0
-			   : MemoryContextMemAllocated(build->calibrator->context, true);
-}
-
-void
-vx_calibrate_feed(VxBuild *build, const float *x, const ItemPointerData *tids,
-				  const int32 *lists, int rows)
-{
-	if (build->calibrator != NULL && rows > 0)
-		vx_truth_feed(&build->calibrator->truth, x, tids, lists, rows);
-}
-
-/* --- with workers ------------------------------------------------------------------ */
-
-int
-vx_calibrate_queries(const VxBuild *build)
-{
-	return build->calibrator == NULL ? 0 : build->calibrator->truth.queries;
-}
-
-void
-vx_calibrate_share(const VxBuild *build, float *queries)
-{
-	if (build->calibrator != NULL)
-		memcpy(queries, build->calibrator->q,
-			   vx_build_vector_bytes(build) * vx_calibrate_queries(build));
-}
-
-void
-vx_calibrate_join(VxBuild *build, const float *queries, int count)
-{
-	VxCalibrator *calibrator;
-
-	if (count == 0)
-		return;
-	calibrator = create(build, count);
-	memcpy(calibrator->q, queries, vx_build_vector_bytes(build) * count);
-	start_truth(build, calibrator, count);
-}
-
-/* The rows kept of each query, then how many they are. */
-Size
-vx_calibrate_export_bytes(const VxBuild *build)
-{
-	return MAXALIGN((sizeof(VxNear) * KEEP + sizeof(int)) *
-					(Size) vx_calibrate_queries(build));
-}
-
-void
-vx_calibrate_export(VxBuild *build, char *out)
-{
-	const VxTruth *truth;
-	Size bytes;
-
-	if (build->calibrator == NULL)
-		return;
-	truth = &build->calibrator->truth;
-	bytes = sizeof(VxNear) * KEEP * truth->queries;
-	memcpy(out, truth->items, bytes);
-	memcpy(out + bytes, truth->counts, sizeof(int) * truth->queries);
-}
-
-void
-vx_calibrate_import(VxBuild *build, const char *in)
-{
-	VxTruth other;
-
-	if (build->calibrator == NULL)
-		return;
-	other = build->calibrator->truth;
-	other.items = (VxNear *) in;
-	other.counts = (int *) (in + sizeof(VxNear) * KEEP * other.queries);
-	vx_truth_merge(&build->calibrator->truth, &other);
-}
-
-/* --- after it ----------------------------------------------------------------------- */
+/* --- a query ----------------------------------------------------------------------- */
 
 /* What a scan has, without an executor behind it. */
 static VxScan *
@@ -322,7 +177,7 @@ tops_follow(VxScan *scan, void *arg, BlockNumber block)
 
 /* Notes what the rule's points that stop before the next list would give. */
 static void
-settle(Walk *walk, Grid *grid)
+settle(Walk *walk, const double *parameter, Yield *yield)
 {
 	const VxScan *scan = walk->scan;
 
@@ -337,11 +192,11 @@ settle(Walk *walk, Grid *grid)
 		double most = Max(1, Min(wanted, walk->truth_count));
 
 		for (; walk->settled[k] < GRID &&
-			   (end || pressure > grid->parameter[walk->settled[k]]);
+			   (end || pressure > parameter[walk->settled[k]]);
 			 walk->settled[k]++)
 		{
-			grid->recall[k][walk->settled[k]] += walk->found[k] / most;
-			grid->share[k][walk->settled[k]] +=
+			yield->recall[k][walk->settled[k]] = walk->found[k] / most;
+			yield->share[k][walk->settled[k]] =
 				scan->rows_scanned / Max(scan->rows_total, 1);
 		}
 	}
@@ -386,7 +241,7 @@ finished(const Walk *walk)
 }
 
 static void
-run_query(Walk *walk, Grid *grid)
+run_query(Walk *walk, const double *parameter, Yield *yield)
 {
 	VxScan *scan = walk->scan;
 
@@ -399,10 +254,10 @@ run_query(Walk *walk, Grid *grid)
 	{
 		CHECK_FOR_INTERRUPTS();
 		visit_list(walk);
-		settle(walk, grid);
+		settle(walk, parameter, yield);
 	}
 	scan->next_list = scan->list_count;
-	settle(walk, grid);
+	settle(walk, parameter, yield);
 }
 
 static void
@@ -420,7 +275,8 @@ init_grid(Grid *grid, VxMetric metric)
 static VxCalibration
 cross(const Grid *grid, int k, double target, int queries, VxMetric metric)
 {
-	const double *recall = grid->recall[k];
+	const double *recall = grid->sum.recall[k];
+	const double *shares = grid->sum.share[k];
 	double margin = Max(MARGIN, MARGIN_SHARE * (1 - target));
 	double wanted = Min(target + margin, (1 + target) / 2) * queries;
 	double at = 0;
@@ -434,7 +290,7 @@ cross(const Grid *grid, int k, double target, int queries, VxMetric metric)
 		at = Min(1, Max(0, (recall[g] - wanted) / (recall[g] - recall[g - 1])));
 	parameter = grid->parameter[g] *
 				pow(grid->parameter[Max(g - 1, 0)] / grid->parameter[g], at);
-	share = (1 - at) * grid->share[k][g] + at * grid->share[k][Max(g - 1, 0)];
+	share = (1 - at) * shares[g] + at * shares[Max(g - 1, 0)];
 	if (metric == VX_METRIC_IP)
 		return (VxCalibration){.lambda = VX_LAMBDA_DEFAULT,
 							   .share = pow(parameter, IP_SAFETY)};
@@ -485,36 +341,72 @@ take_truth(Walk *walk, VxTruth *truth, int query)
 	}
 }
 
+/* --- all queries ------------------------------------------------------------------- */
+
+Size
+vx_calibrate_run_bytes(const VxBuild *build)
+{
+	return MAXALIGN(offsetof(struct VxCalibrateRun, yields) +
+					sizeof(Yield) * (Size) vx_calibrate_queries(build));
+}
+
 void
-vx_calibrate_finish(VxBuild *build)
+vx_calibrate_run_init(VxCalibrateRun *run)
+{
+	pg_atomic_init_u32(&run->next, 0);
+}
+
+void
+vx_calibrate_run(VxBuild *build, VxCalibrateRun *run)
 {
 	VxCalibrator *calibrator = build->calibrator;
-	VxTruth *truth;
-	MemoryContext caller;
-	Walk walk = {0};
-	Grid *grid;
+	VxTruth *truth = &calibrator->truth;
+	MemoryContext caller = MemoryContextSwitchTo(calibrator->context);
+	Grid *grid = palloc(sizeof(Grid));
+	Walk walk = {.scan = make_scan(build->index)};
+	uint32 j;
 
-	if (calibrator == NULL)
-		return;
-	truth = &calibrator->truth;
-	vx_build_stage(VX_PROGRESS_CALIBRATE, truth->queries);
-	caller = MemoryContextSwitchTo(calibrator->context);
-	grid = palloc(sizeof(Grid));
 	init_grid(grid, truth->metric);
-	walk.scan = make_scan(build->index);
 	for (int k = 0; k < VX_CALIBRATION_KS; k++)
 		vx_smallest_init(&walk.tops[k], vx_calibration_k(k) + 1);
-	for (int j = 0; j < truth->queries; j++)
+	while ((j = pg_atomic_fetch_add_u32(&run->next, 1)) <
+		   (uint32) truth->queries)
 	{
 		CHECK_FOR_INTERRUPTS();
 		take_truth(&walk, truth, j);
 		start_query(walk.scan, calibrator->q + (Size) j * truth->dims);
-		run_query(&walk, grid);
-		pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE, j + 1);
+		run_query(&walk, grid->parameter, &run->yields[j]);
+		/* Workers leave the report to their leader. */
+		if (!IsParallelWorker())
+			pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE, j + 1);
 	}
-	fill_table(&build->ann.meta, grid, truth->queries);
-	store_table(build->index, &build->ann.meta);
 	MemoryContextSwitchTo(caller);
-	MemoryContextDelete(calibrator->context);
+}
+
+/* In the order of the queries, so that the sums do not depend on who ran them. */
+static void
+add_yields(Grid *grid, const VxCalibrateRun *run, int queries)
+{
+	for (int j = 0; j < queries; j++)
+		for (int k = 0; k < VX_CALIBRATION_KS; k++)
+			for (int g = 0; g < GRID; g++)
+			{
+				grid->sum.recall[k][g] += run->yields[j].recall[k][g];
+				grid->sum.share[k][g] += run->yields[j].share[k][g];
+			}
+}
+
+void
+vx_calibrate_store(VxBuild *build, const VxCalibrateRun *run)
+{
+	int queries = vx_calibrate_queries(build);
+	Grid *grid = palloc(sizeof(Grid));
+
+	init_grid(grid, build->calibrator->truth.metric);
+	add_yields(grid, run, queries);
+	fill_table(&build->ann.meta, grid, queries);
+	store_table(build->index, &build->ann.meta);
+	pfree(grid);
+	MemoryContextDelete(build->calibrator->context);
 	build->calibrator = NULL;
 }

@@ -1,12 +1,14 @@
 /*
  * workers.c
- *		Parallel workers of an index build: the pass that assigns rows to lists.
+ *		Parallel workers of an index build: the pass that assigns rows to lists,
+ *		and the queries of the calibration.
  *
- * The leader trains, then shares what the pass needs (META, centre, centroids,
- * calibration queries) in dynamic shared memory.  Every participant scans blocks
- * of the table, assigns and encodes their rows, and sorts them by list; the
- * leader, who takes part, merges the sorted runs and writes the index alone.
- * Nothing that is written depends on who saw which row.
+ * After the training the leader shares what the pass needs (META, centre,
+ * centroids, calibration queries) in dynamic shared memory.  Every participant
+ * scans blocks of the table, assigns and encodes their rows, and sorts them by
+ * list; the leader, who takes part, merges the sorted runs and writes the index
+ * alone.  Then all run queries over it, as they come.  Nothing that is written
+ * depends on who saw which row or ran which query.
  */
 #include "postgres.h"
 
@@ -18,11 +20,13 @@
 #include "executor/instrument.h"
 #include "miscadmin.h"
 #include "pgstat.h"
+#include "storage/condition_variable.h"
 #include "storage/spin.h"
 #include "tcop/tcopprot.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
+#include "utils/wait_event.h"
 
 #include "ann/build.h"
 #include "compat.h"
@@ -37,6 +41,7 @@
 #define KEY_QUERY UINT64CONST(0x5641000000000007)
 #define KEY_WAL UINT64CONST(0x5641000000000008)
 #define KEY_BUFFERS UINT64CONST(0x5641000000000009)
+#define KEY_RUN UINT64CONST(0x564100000000000A)
 
 /* What the leader tells the workers, and they the leader. */
 typedef struct Shared
@@ -50,7 +55,10 @@ typedef struct Shared
 	int queries; /* of the calibration, 0 = none */
 	Size memory; /* of each participant */
 	pg_atomic_uint64 seen;
-	slock_t mutex; /* protects what follows */
+	ConditionVariable changed; /* assigned or written */
+	slock_t mutex;			   /* protects what follows */
+	int assigned;			   /* workers that have reported their rows */
+	bool written;			   /* the index, for calibration */
 	double heap_rows;
 	bool broken_hot_chain;
 	int64 null_rows;
@@ -63,7 +71,8 @@ struct VxBuildTeam
 	Shared *shared;
 	Sharedsort *sort;
 	VxBuildList *sums; /* of each worker, by list */
-	char *truths;	   /* of each worker, see vx_calibrate_export */
+	char *truths; /* of each worker, see vx_calibrate_export; then of all */
+	VxCalibrateRun *run;
 	Size truth_bytes;
 	Snapshot snapshot;
 	WalUsage *wal;
@@ -100,9 +109,10 @@ estimate(ParallelContext *context, const VxBuild *build, Snapshot snapshot)
 	shm_toc_estimate_chunk(e, mul_size(sums_bytes(build), workers));
 	shm_toc_estimate_chunk(e,
 						   mul_size(vx_calibrate_export_bytes(build), workers));
+	shm_toc_estimate_chunk(e, vx_calibrate_run_bytes(build));
 	shm_toc_estimate_chunk(e, mul_size(sizeof(WalUsage), workers));
 	shm_toc_estimate_chunk(e, mul_size(sizeof(BufferUsage), workers));
-	shm_toc_estimate_keys(e, 8);
+	shm_toc_estimate_keys(e, 9);
 	if (debug_query_string)
 	{
 		shm_toc_estimate_chunk(e, strlen(debug_query_string) + 1);
@@ -143,6 +153,7 @@ init_shared(Shared *shared, const VxBuild *build, int participants)
 	shared->queries = vx_calibrate_queries(build);
 	shared->memory = build->memory / participants;
 	pg_atomic_init_u64(&shared->seen, 0);
+	ConditionVariableInit(&shared->changed);
 	SpinLockInit(&shared->mutex);
 }
 
@@ -166,12 +177,35 @@ fill_memory(VxBuildTeam *team, const VxBuild *build)
 	team->truth_bytes = vx_calibrate_export_bytes(build);
 	team->truths =
 		part(context, KEY_TRUTHS, mul_size(team->truth_bytes, workers));
+	bytes = vx_calibrate_run_bytes(build);
+	team->run = part(context, KEY_RUN, bytes);
+	memset(team->run, 0, bytes);
+	vx_calibrate_run_init(team->run);
 	team->wal = part(context, KEY_WAL, mul_size(sizeof(WalUsage), workers));
 	team->buffers =
 		part(context, KEY_BUFFERS, mul_size(sizeof(BufferUsage), workers));
 	if (debug_query_string)
 		strcpy(part(context, KEY_QUERY, strlen(debug_query_string) + 1),
 			   debug_query_string);
+}
+
+/* Until so many workers have reported their rows, and the index is written. */
+static void
+wait_until(Shared *shared, int assigned, bool written)
+{
+	bool done = false;
+
+	ConditionVariablePrepareToSleep(&shared->changed);
+	while (!done)
+	{
+		SpinLockAcquire(&shared->mutex);
+		done = shared->assigned >= assigned && shared->written >= written;
+		SpinLockRelease(&shared->mutex);
+		if (!done)
+			ConditionVariableSleep(&shared->changed,
+								   WAIT_EVENT_PARALLEL_CREATE_INDEX_SCAN);
+	}
+	ConditionVariableCancelSleep();
 }
 
 /* --- the leader --------------------------------------------------------------------- */
@@ -233,7 +267,6 @@ collect(VxBuildTeam *team, VxBuild *build)
 	{
 		add_sums(build, team->sums + (Size) i * build->lists);
 		vx_calibrate_import(build, team->truths + i * team->truth_bytes);
-		InstrAccumParallelQuery(&team->buffers[i], &team->wal[i]);
 	}
 }
 
@@ -278,15 +311,33 @@ vx_workers_assign(VxBuildTeam *team, VxBuild *build)
 	build->memory = memory;
 	build->coordinate = NULL;
 	build->seen = NULL;
-	WaitForParallelWorkersToFinish(team->context);
+	/* One that failed to start would never report. */
+	WaitForParallelWorkersToAttach(team->context);
+	wait_until(team->shared, team->context->nworkers_launched, false);
 	collect(team, build);
 	begin_merge(team, build);
 	return heap_rows + team->shared->heap_rows;
 }
 
 void
+vx_workers_calibrate(VxBuildTeam *team, VxBuild *build)
+{
+	vx_calibrate_export(build, team->truths);
+	SpinLockAcquire(&team->shared->mutex);
+	team->shared->written = true;
+	SpinLockRelease(&team->shared->mutex);
+	ConditionVariableBroadcast(&team->shared->changed);
+	vx_calibrate_run(build, team->run);
+	WaitForParallelWorkersToFinish(team->context);
+	vx_calibrate_store(build, team->run);
+}
+
+void
 vx_workers_end(VxBuildTeam *team)
 {
+	WaitForParallelWorkersToFinish(team->context);
+	for (int i = 0; i < team->context->nworkers_launched; i++)
+		InstrAccumParallelQuery(&team->buffers[i], &team->wal[i]);
 	dissolve(team);
 }
 
@@ -327,7 +378,18 @@ report(const VxBuild *build, Shared *shared, VxBuildList *sums,
 	shared->broken_hot_chain |= build->info->ii_BrokenHotChain;
 	shared->null_rows += build->null_list.rows;
 	shared->zero_rows += build->zero_list.rows;
+	shared->assigned++;
 	SpinLockRelease(&shared->mutex);
+	ConditionVariableBroadcast(&shared->changed);
+}
+
+/* Once the leader has written the index. */
+static void
+calibrate(VxBuild *build, Shared *shared, shm_toc *toc)
+{
+	wait_until(shared, 0, true);
+	vx_calibrate_replace(build, shm_toc_lookup(toc, KEY_TRUTHS, false));
+	vx_calibrate_run(build, shm_toc_lookup(toc, KEY_RUN, false));
 }
 
 static void
@@ -348,6 +410,8 @@ work(VxBuild *build, Shared *shared, dsm_segment *seg, shm_toc *toc)
 	vx_calibrate_export(build, truths + ParallelWorkerNumber *
 											vx_calibrate_export_bytes(build));
 	report(build, shared, shm_toc_lookup(toc, KEY_SUMS, false), heap_rows);
+	if (build->calibrator != NULL)
+		calibrate(build, shared, toc);
 }
 
 /* Called by name in a parallel worker. */

@@ -122,7 +122,9 @@ for my $case (
 	[ 'clustering', 'parallel worker' ],
 	[ 'clustering', 'client backend' ],
 	[ 'assigning rows to lists', 'parallel worker' ],
-	[ 'assigning rows to lists', 'client backend' ])
+	[ 'assigning rows to lists', 'client backend' ],
+	[ 'calibrating', 'parallel worker' ],
+	[ 'calibrating', 'client backend' ])
 {
 	my ($phase, $victim) = @$case;
 	# Again, where the build was through before it was seen.
