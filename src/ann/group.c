@@ -17,6 +17,9 @@
 
 #include "ann/scan.h"
 
+/* Bounds compared together. */
+#define KEEP_BLOCK 32
+
 /* Slots of a page of the rest plane at most, and room for whole vectors. */
 static int
 batch_room(const VxLeadLayout *layout)
@@ -207,21 +210,25 @@ vx_group_keep(VxScan *scan, double limit)
 	VxGroup *group = scan->group;
 	const uint64 *live = vx_plane(group->lead, scan->ann.lead.live, uint64);
 	float most = (float) Min(limit, FLT_MAX);
-	int near = 0;
 	int count = 0;
 
 	/* The cast may have rounded down. */
 	if (most < limit)
 		most = nextafterf(most, INFINITY);
-	/* Without a branch: few are left, and none can be foretold. */
-	for (int i = 0; i < group->rows; i++)
+	/* Few are left: most blocks have none, which a wide loop tells. */
+	for (int from = 0; from < group->rows; from += KEEP_BLOCK)
 	{
-		group->left[near] = i;
-		near += scan->low[i] <= most;
+		int end = Min(from + KEEP_BLOCK, group->rows);
+		int kept = 0;
+
+		for (int i = from; i < end; i++)
+			kept += scan->low[i] <= most;
+		for (int i = from; kept > 0 && i < end; i++)
+		{
+			if (scan->low[i] <= most && vx_bit(live, i))
+				group->left[count++] = i;
+		}
 	}
-	for (int i = 0; i < near; i++)
-		if (vx_bit(live, group->left[i]))
-			group->left[count++] = group->left[i];
 	group->left_count = count;
 	ask_for_rest(scan);
 }
