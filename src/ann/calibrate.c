@@ -148,12 +148,6 @@ tops_visit(VxScan *scan, void *arg, Page page, Page ahead)
 	scan->rows_scanned += vx_page_lead(page)->live;
 }
 
-static void
-copy_visit(VxScan *scan, void *arg, Page page, Page ahead)
-{
-	vx_group_copy(scan, page);
-}
-
 /* The same for a lead whose codes are in two planes. */
 static bool
 tops_follow(VxScan *scan, void *arg, BlockNumber block)
@@ -212,7 +206,7 @@ visit_list(Walk *walk)
 
 	if (scan->group != NULL)
 	{
-		visitor.visit = copy_visit;
+		visitor.visit = vx_group_copy;
 		visitor.follow = tops_follow;
 	}
 	if (!vx_walk_start(scan, list, &walk->terms) ||

@@ -53,7 +53,7 @@ vx_group_create(const VxAnnIndex *ann)
 }
 
 void
-vx_group_copy(VxScan *scan, Page page)
+vx_group_copy(VxScan *scan, void *arg, Page page, Page ahead)
 {
 	VxGroup *group = scan->group;
 	const VxLeadLayout *layout = &scan->ann.lead;

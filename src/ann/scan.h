@@ -369,8 +369,8 @@ extern bool vx_walk_validate(VxScan *scan);
 /* In the current context. */
 extern VxGroup *vx_group_create(const VxAnnIndex *ann);
 
-/* Copies a lead, which is locked, into scan->group. */
-extern void vx_group_copy(VxScan *scan, Page page);
+/* A VxLeadVisit: copies the lead into scan->group. */
+extern void vx_group_copy(VxScan *scan, void *arg, Page page, Page ahead);
 
 /*
  * The first stage: estimates and bounds by the signs in scan->est and scan->low,

@@ -265,12 +265,6 @@ score_visit(VxScan *scan, void *arg, Page page, Page ahead)
 	scan->rows_scanned += vx_page_lead(page)->live;
 }
 
-static void
-copy_visit(VxScan *scan, void *arg, Page page, Page ahead)
-{
-	vx_group_copy(scan, page);
-}
-
 /* The same for a lead whose codes are in two planes. */
 static bool
 score_follow(VxScan *scan, void *arg, BlockNumber block)
@@ -329,7 +323,7 @@ vx_walk_candidates(VxScan *scan, int i)
 
 	if (scan->group != NULL)
 	{
-		visitor.visit = copy_visit;
+		visitor.visit = vx_group_copy;
 		visitor.follow = score_follow;
 	}
 
