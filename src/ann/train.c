@@ -234,6 +234,7 @@ mean(const VxSample *sample, int dims, float *out)
 	{
 		const float *x = sample->x + row * dims;
 
+		CHECK_FOR_INTERRUPTS();
 		for (int i = 0; i < dims; i++)
 			sum[i] += x[i];
 	}
@@ -278,8 +279,11 @@ vx_build_choose_unit(VxBuild *build, const float *x, int64 rows)
 	double sum = 0;
 
 	for (int64 row = 0; row < rows; row++)
+	{
+		CHECK_FOR_INTERRUPTS();
 		sum += vx_kernels->norm2(x + row * build->ann.dims, build->ann.centre,
 								 build->ann.dims);
+	}
 	/* A power of two, so that the division is exact. */
 	sum /= rows;
 	build->n2_unit =
