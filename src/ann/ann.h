@@ -41,7 +41,7 @@
 #define VX_EPS_DEFAULT 1.9f
 #define VX_EPS_FLAT 2.5f
 #define VX_EPS_EXACT 4.0f
-#define VX_EPS_SIGNS 2.5f /* at least, in the first of two stages */
+#define VX_EPS_SIGNS 2.5f /* of lists, in the first of two stages */
 
 /* Of META's table, before filters are calibrated. */
 #define VX_LAMBDA_DEFAULT 1.05f

@@ -298,6 +298,16 @@ score_follow(VxScan *scan, void *arg, BlockNumber block)
 	return true;
 }
 
+/*
+ * An entry that the first stage loses is lost: a flat scan, which visits every
+ * row, must not miss what whole codes would not.
+ */
+static float
+sign_width(const VxScan *scan)
+{
+	return scan->eps > VX_EPS_DEFAULT ? VX_EPS_EXACT : VX_EPS_SIGNS;
+}
+
 bool
 vx_walk_start(VxScan *scan, const VxDirList *list, VxTerms *terms)
 {
@@ -309,7 +319,7 @@ vx_walk_start(VxScan *scan, const VxDirList *list, VxTerms *terms)
 				  scan->ann.centre, scan->eps, &terms->whole);
 	if (scan->group != NULL)
 		vx_query_signs(&scan->query, &scan->ann.quantizer, &terms->whole,
-					   Max(scan->eps, VX_EPS_SIGNS), &terms->signs);
+					   sign_width(scan), &terms->signs);
 	return true;
 }
 
