@@ -69,7 +69,7 @@ encode_row(const VxAnnIndex *ann, VxChooser *chooser, const VxDirList *list,
 
 /* --- choosing the page ------------------------------------------------------------ */
 
-/* Step 8, record H: inserts start at block from now on. */
+/* Step 7, record H: inserts start at block from now on. */
 static void
 move_hint(VxAnnIndex *ann, const Target *target, BlockNumber block)
 {
@@ -238,7 +238,7 @@ read_hint(VxAnnIndex *ann, const Target *target, BlockNumber *block)
 	return open;
 }
 
-/* Steps 4 to 8 for a chosen list. */
+/* Steps 4 to 7 for a chosen list. */
 static Outcome
 place_row(VxAnnIndex *ann, const Target *target, const Row *row)
 {
