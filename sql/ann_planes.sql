@@ -103,6 +103,10 @@ SELECT count(*) FROM (SELECT id FROM item ORDER BY p <=> vec(1, 100) LIMIT 10) a
 SELECT entries > 800 AS all_scanned, refined BETWEEN 10 AND 400 AS few_refined
 FROM ann_last_scan();
 
+-- A full lead has a sign page and two of the rest plane.
+SELECT i, pages, code_pages FROM unnest(ARRAY['item_w_l2', 'item_p_l2']) i,
+	LATERAL ann_lists(i::regclass) WHERE kind = 'flat';
+
 -- The option is read when the index is built.
 ALTER INDEX item_p_l2 SET (layout = whole);
 SELECT slots_per_page FROM ann_info('item_p_l2');
@@ -116,7 +120,7 @@ CREATE TABLE wide (a vector(383), b vector(384));
 CREATE INDEX wide_a ON wide USING ann (a);
 CREATE INDEX wide_b ON wide USING ann (b);
 CREATE INDEX wide_c ON wide USING ann (b) WITH (bits = 8);
-SELECT i, slots_per_page FROM unnest(ARRAY['wide_a', 'wide_b', 'wide_c']) i,
+SELECT i, layout, slots_per_page FROM unnest(ARRAY['wide_a', 'wide_b', 'wide_c']) i,
 	LATERAL ann_info(i);
 
 DROP SCHEMA ann_planes CASCADE;

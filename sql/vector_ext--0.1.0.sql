@@ -486,7 +486,7 @@ CREATE OPERATOR CLASS vector_cosine_ops
 -- inspection of ann indexes
 
 CREATE FUNCTION ann_info(index regclass,
-	OUT metric text, OUT dimensions int, OUT bits int,
+	OUT metric text, OUT dimensions int, OUT bits int, OUT layout text,
 	OUT lists_option int, OUT lists int, OUT flat bool,
 	OUT rows bigint, OUT dead_rows bigint,
 	OUT null_rows bigint, OUT zero_rows bigint,
@@ -501,6 +501,7 @@ COMMENT ON FUNCTION ann_info(regclass) IS
 
 CREATE FUNCTION ann_lists(index regclass,
 	OUT list_id bigint, OUT rows bigint, OUT pages int, OUT run int,
+	OUT code_pages int,
 	OUT mean_residual float8, OUT centroid_norm float8, OUT kind text)
 	RETURNS SETOF record
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED

@@ -29,7 +29,7 @@
 
 PG_FUNCTION_INFO_V1(ann_info);
 
-#define INFO_COLUMNS 20
+#define INFO_COLUMNS 21
 
 Relation
 vx_inspect_open(Oid index_id, LOCKMODE lock)
@@ -171,6 +171,8 @@ fill(const VxAnnIndex *ann, Datum *values, bool *nulls)
 	values[i++] = CStringGetTextDatum(metric_name(meta->metric));
 	values[i++] = Int32GetDatum(meta->dims);
 	values[i++] = Int32GetDatum(meta->bits);
+	values[i++] = CStringGetTextDatum(
+		meta->layout == VX_LAYOUT_PLANES ? "planes" : "whole");
 	values[i++] = Int32GetDatum(meta->lists_option);
 	values[i++] = Int32GetDatum(lists.count);
 	values[i++] = BoolGetDatum(lists.flat);

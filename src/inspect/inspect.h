@@ -37,8 +37,9 @@ extern void vx_inspect_scan_table(Relation table, Relation index,
 typedef struct VxListCount
 {
 	uint64 rows;
-	uint32 pages;
+	uint32 pages; /* leads */
 	uint32 run;
+	uint32 code_pages;
 } VxListCount;
 
 /*

@@ -18,7 +18,7 @@
 
 PG_FUNCTION_INFO_V1(ann_lists);
 
-#define LISTS_COLUMNS 7
+#define LISTS_COLUMNS 8
 
 /* Copies the head block; false when the page is not the head of that list. */
 static bool
@@ -43,6 +43,7 @@ walk(Relation index, uint32 list_id, BlockNumber block, const VxLead *head,
 
 	count->rows = 0;
 	count->pages = 0;
+	count->code_pages = 0;
 	count->run = head->lead_run;
 	for (;;)
 	{
@@ -59,6 +60,7 @@ walk(Relation index, uint32 list_id, BlockNumber block, const VxLead *head,
 			return false;
 		count->pages++;
 		count->rows += vx_page_lead(page)->live;
+		count->code_pages += vx_page_lead(page)->codes;
 		next = vx_page_lead(page)->next;
 		vx_page_unlock(buffer);
 		if (block == head->tail_block)
@@ -123,11 +125,12 @@ put_list(ReturnSetInfo *result, const VxAnnIndex *ann, const VxDirList *list)
 	values[1] = Int64GetDatum(count.rows);
 	values[2] = Int32GetDatum(count.pages);
 	values[3] = Int32GetDatum(count.run);
-	nulls[4] = special;
-	values[4] = Float8GetDatum(sqrt(list->r2));
+	values[4] = Int32GetDatum(count.code_pages);
 	nulls[5] = special;
-	values[5] = Float8GetDatum(sqrt(list->norm2));
-	values[6] = CStringGetTextDatum(kind_name(list->list_id, list->flags));
+	values[5] = Float8GetDatum(sqrt(list->r2));
+	nulls[6] = special;
+	values[6] = Float8GetDatum(sqrt(list->norm2));
+	values[7] = CStringGetTextDatum(kind_name(list->list_id, list->flags));
 	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
 }
 
