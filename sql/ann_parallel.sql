@@ -101,15 +101,15 @@ END $$;
 CREATE INDEX par_v ON par USING ann (v) WITH (lists = 0);
 SELECT * FROM par_shapes('<->', :'q');
 
--- Workers are taken when they save more than what it costs to start them: of a
--- cost of about 10, two workers and the leader save 6.
-SET parallel_setup_cost = 3;
+-- Workers are taken when they save more than twice what core says it costs to
+-- start them: of a cost of about 10, two workers and the leader save 6.
+SET parallel_setup_cost = 1.5;
 SELECT par_plan(format('SELECT id FROM par ORDER BY v <-> %L LIMIT 10', :'q'), 'Gather Merge');
-SET parallel_setup_cost = 9;
+SET parallel_setup_cost = 4.5;
 SELECT par_plan(format('SELECT id FROM par ORDER BY v <-> %L LIMIT 10', :'q'), 'Gather Merge');
 DROP INDEX par_v;
 CREATE INDEX par_v ON par USING ann (v) WITH (lists = 60);
-SET parallel_setup_cost = 3;
+SET parallel_setup_cost = 1.5;
 SET vector_ext.probes = 2;
 SELECT par_plan(format('SELECT id FROM par ORDER BY v <-> %L LIMIT 10', :'q'), 'Gather Merge');
 RESET vector_ext.probes;
