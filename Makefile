@@ -9,16 +9,16 @@ EXTENSION = vector_ext
 DATA = sql/vector_ext--0.1.0.sql
 
 KERNEL_OBJS = src/kernel/kernel.o src/kernel/scalar.o \
-	src/kernel/scalar_planes.o src/kernel/avx2.o \
+	src/kernel/scalar_planes.o src/kernel/scalar_filter.o src/kernel/avx2.o \
 	src/kernel/avx2_distance.o src/kernel/avx2_code.o \
-	src/kernel/avx2_planes.o src/kernel/avx2_encode.o
+	src/kernel/avx2_planes.o src/kernel/avx2_filter.o src/kernel/avx2_encode.o
 QUANT_OBJS = src/quant/rotate.o src/quant/encode.o src/quant/query.o \
 	src/quant/planes.o src/quant/assign.o src/quant/kmeans.o src/quant/blas.o
 TYPE_OBJS = src/type/vector_io.o src/type/vector_distance.o src/type/vector_op.o \
 	src/type/vector_cast.o src/type/vector_array.o src/type/vector_agg.o
 PAGE_OBJS = src/page/pin.o src/page/access.o src/page/record.o src/page/alloc.o \
 	src/page/build.o src/page/capacity.o
-ANN_OBJS = src/ann/options.o src/ann/support.o src/ann/validate.o \
+ANN_OBJS = src/ann/options.o src/ann/support.o src/ann/columns.o src/ann/filter_keys.o src/ann/filter.o src/ann/validate.o \
 	src/ann/sample.o src/ann/train.o src/ann/balance.o src/ann/rowsort.o \
 	src/ann/crew.o src/ann/cluster.o src/ann/workers.o src/ann/truth.o \
 	src/ann/calibrator.o src/ann/calibrate.o \

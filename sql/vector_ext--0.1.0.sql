@@ -481,6 +481,254 @@ CREATE OPERATOR CLASS vector_cosine_ops
 	OPERATOR 1 <=> (vector, vector) FOR ORDER BY float_ops,
 	FUNCTION 1 (vector, vector) ann_vector_cosine_support(internal);
 
+-- filter columns: what is stored of a value is said by a constant, too
+
+CREATE FUNCTION ann_bool_support(internal) RETURNS internal
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION ann_int2_support(internal) RETURNS internal
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION ann_int4_support(internal) RETURNS internal
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION ann_int8_support(internal) RETURNS internal
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION ann_float4_support(internal) RETURNS internal
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION ann_float8_support(internal) RETURNS internal
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION ann_date_support(internal) RETURNS internal
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION ann_time_support(internal) RETURNS internal
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION ann_timestamp_support(internal) RETURNS internal
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION ann_timestamptz_support(internal) RETURNS internal
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION ann_oid_support(internal) RETURNS internal
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION ann_enum_support(internal) RETURNS internal
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION ann_uuid_support(internal) RETURNS internal
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION ann_hash_support(internal) RETURNS internal
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION ann_array_support(internal) RETURNS internal
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE OPERATOR FAMILY integer_ops USING ann;
+
+CREATE OPERATOR CLASS int2_ops
+	DEFAULT FOR TYPE int2 USING ann FAMILY integer_ops AS
+	OPERATOR 2 < (int2, int2),
+	OPERATOR 3 <= (int2, int2),
+	OPERATOR 4 = (int2, int2),
+	OPERATOR 5 >= (int2, int2),
+	OPERATOR 6 > (int2, int2),
+	FUNCTION 2 (int2, int2) ann_int2_support(internal);
+
+CREATE OPERATOR CLASS int4_ops
+	DEFAULT FOR TYPE int4 USING ann FAMILY integer_ops AS
+	OPERATOR 2 < (int4, int4),
+	OPERATOR 3 <= (int4, int4),
+	OPERATOR 4 = (int4, int4),
+	OPERATOR 5 >= (int4, int4),
+	OPERATOR 6 > (int4, int4),
+	FUNCTION 2 (int4, int4) ann_int4_support(internal);
+
+CREATE OPERATOR CLASS int8_ops
+	DEFAULT FOR TYPE int8 USING ann FAMILY integer_ops AS
+	OPERATOR 2 < (int8, int8),
+	OPERATOR 3 <= (int8, int8),
+	OPERATOR 4 = (int8, int8),
+	OPERATOR 5 >= (int8, int8),
+	OPERATOR 6 > (int8, int8),
+	FUNCTION 2 (int8, int8) ann_int8_support(internal);
+
+ALTER OPERATOR FAMILY integer_ops USING ann ADD
+	OPERATOR 2 < (int2, int4),
+	OPERATOR 3 <= (int2, int4),
+	OPERATOR 4 = (int2, int4),
+	OPERATOR 5 >= (int2, int4),
+	OPERATOR 6 > (int2, int4),
+	OPERATOR 2 < (int2, int8),
+	OPERATOR 3 <= (int2, int8),
+	OPERATOR 4 = (int2, int8),
+	OPERATOR 5 >= (int2, int8),
+	OPERATOR 6 > (int2, int8),
+	OPERATOR 2 < (int4, int2),
+	OPERATOR 3 <= (int4, int2),
+	OPERATOR 4 = (int4, int2),
+	OPERATOR 5 >= (int4, int2),
+	OPERATOR 6 > (int4, int2),
+	OPERATOR 2 < (int4, int8),
+	OPERATOR 3 <= (int4, int8),
+	OPERATOR 4 = (int4, int8),
+	OPERATOR 5 >= (int4, int8),
+	OPERATOR 6 > (int4, int8),
+	OPERATOR 2 < (int8, int2),
+	OPERATOR 3 <= (int8, int2),
+	OPERATOR 4 = (int8, int2),
+	OPERATOR 5 >= (int8, int2),
+	OPERATOR 6 > (int8, int2),
+	OPERATOR 2 < (int8, int4),
+	OPERATOR 3 <= (int8, int4),
+	OPERATOR 4 = (int8, int4),
+	OPERATOR 5 >= (int8, int4),
+	OPERATOR 6 > (int8, int4);
+
+CREATE OPERATOR FAMILY float_ops USING ann;
+
+CREATE OPERATOR CLASS float4_ops
+	DEFAULT FOR TYPE float4 USING ann FAMILY float_ops AS
+	OPERATOR 2 < (float4, float4),
+	OPERATOR 3 <= (float4, float4),
+	OPERATOR 4 = (float4, float4),
+	OPERATOR 5 >= (float4, float4),
+	OPERATOR 6 > (float4, float4),
+	FUNCTION 2 (float4, float4) ann_float4_support(internal);
+
+CREATE OPERATOR CLASS float8_ops
+	DEFAULT FOR TYPE float8 USING ann FAMILY float_ops AS
+	OPERATOR 2 < (float8, float8),
+	OPERATOR 3 <= (float8, float8),
+	OPERATOR 4 = (float8, float8),
+	OPERATOR 5 >= (float8, float8),
+	OPERATOR 6 > (float8, float8),
+	FUNCTION 2 (float8, float8) ann_float8_support(internal);
+
+ALTER OPERATOR FAMILY float_ops USING ann ADD
+	OPERATOR 2 < (float4, float8),
+	OPERATOR 3 <= (float4, float8),
+	OPERATOR 4 = (float4, float8),
+	OPERATOR 5 >= (float4, float8),
+	OPERATOR 6 > (float4, float8),
+	OPERATOR 2 < (float8, float4),
+	OPERATOR 3 <= (float8, float4),
+	OPERATOR 4 = (float8, float4),
+	OPERATOR 5 >= (float8, float4),
+	OPERATOR 6 > (float8, float4);
+
+CREATE OPERATOR CLASS bool_ops
+	DEFAULT FOR TYPE bool USING ann AS
+	OPERATOR 2 < (bool, bool),
+	OPERATOR 3 <= (bool, bool),
+	OPERATOR 4 = (bool, bool),
+	OPERATOR 5 >= (bool, bool),
+	OPERATOR 6 > (bool, bool),
+	FUNCTION 2 (bool, bool) ann_bool_support(internal);
+
+CREATE OPERATOR CLASS date_ops
+	DEFAULT FOR TYPE date USING ann AS
+	OPERATOR 2 < (date, date),
+	OPERATOR 3 <= (date, date),
+	OPERATOR 4 = (date, date),
+	OPERATOR 5 >= (date, date),
+	OPERATOR 6 > (date, date),
+	FUNCTION 2 (date, date) ann_date_support(internal);
+
+CREATE OPERATOR CLASS time_ops
+	DEFAULT FOR TYPE time USING ann AS
+	OPERATOR 2 < (time, time),
+	OPERATOR 3 <= (time, time),
+	OPERATOR 4 = (time, time),
+	OPERATOR 5 >= (time, time),
+	OPERATOR 6 > (time, time),
+	FUNCTION 2 (time, time) ann_time_support(internal);
+
+CREATE OPERATOR CLASS timestamp_ops
+	DEFAULT FOR TYPE timestamp USING ann AS
+	OPERATOR 2 < (timestamp, timestamp),
+	OPERATOR 3 <= (timestamp, timestamp),
+	OPERATOR 4 = (timestamp, timestamp),
+	OPERATOR 5 >= (timestamp, timestamp),
+	OPERATOR 6 > (timestamp, timestamp),
+	FUNCTION 2 (timestamp, timestamp) ann_timestamp_support(internal);
+
+CREATE OPERATOR CLASS timestamptz_ops
+	DEFAULT FOR TYPE timestamptz USING ann AS
+	OPERATOR 2 < (timestamptz, timestamptz),
+	OPERATOR 3 <= (timestamptz, timestamptz),
+	OPERATOR 4 = (timestamptz, timestamptz),
+	OPERATOR 5 >= (timestamptz, timestamptz),
+	OPERATOR 6 > (timestamptz, timestamptz),
+	FUNCTION 2 (timestamptz, timestamptz) ann_timestamptz_support(internal);
+
+CREATE OPERATOR CLASS oid_ops
+	DEFAULT FOR TYPE oid USING ann AS
+	OPERATOR 2 < (oid, oid),
+	OPERATOR 3 <= (oid, oid),
+	OPERATOR 4 = (oid, oid),
+	OPERATOR 5 >= (oid, oid),
+	OPERATOR 6 > (oid, oid),
+	FUNCTION 2 (oid, oid) ann_oid_support(internal);
+
+CREATE OPERATOR CLASS uuid_ops
+	DEFAULT FOR TYPE uuid USING ann AS
+	OPERATOR 2 < (uuid, uuid),
+	OPERATOR 3 <= (uuid, uuid),
+	OPERATOR 4 = (uuid, uuid),
+	OPERATOR 5 >= (uuid, uuid),
+	OPERATOR 6 > (uuid, uuid),
+	FUNCTION 2 (uuid, uuid) ann_uuid_support(internal);
+
+CREATE OPERATOR CLASS enum_ops
+	DEFAULT FOR TYPE anyenum USING ann AS
+	OPERATOR 2 < (anyenum, anyenum),
+	OPERATOR 3 <= (anyenum, anyenum),
+	OPERATOR 4 = (anyenum, anyenum),
+	OPERATOR 5 >= (anyenum, anyenum),
+	OPERATOR 6 > (anyenum, anyenum),
+	FUNCTION 2 (anyenum, anyenum) ann_enum_support(internal);
+
+-- a hash, whose rows are looked at once more: equality only
+
+CREATE OPERATOR CLASS text_ops
+	DEFAULT FOR TYPE text USING ann AS
+	OPERATOR 4 = (text, text),
+	FUNCTION 2 (text, text) ann_hash_support(internal);
+
+CREATE OPERATOR CLASS bpchar_ops
+	DEFAULT FOR TYPE bpchar USING ann AS
+	OPERATOR 4 = (bpchar, bpchar),
+	FUNCTION 2 (bpchar, bpchar) ann_hash_support(internal);
+
+CREATE OPERATOR CLASS name_ops
+	DEFAULT FOR TYPE name USING ann AS
+	OPERATOR 4 = (name, name),
+	FUNCTION 2 (name, name) ann_hash_support(internal);
+
+CREATE OPERATOR CLASS numeric_ops
+	DEFAULT FOR TYPE numeric USING ann AS
+	OPERATOR 4 = (numeric, numeric),
+	FUNCTION 2 (numeric, numeric) ann_hash_support(internal);
+
+CREATE OPERATOR CLASS inet_ops
+	DEFAULT FOR TYPE inet USING ann AS
+	OPERATOR 4 = (inet, inet),
+	FUNCTION 2 (inet, inet) ann_hash_support(internal);
+
+ALTER OPERATOR FAMILY name_ops USING ann ADD OPERATOR 4 = (name, text);
+
+-- a signature of the elements, with another look as well
+CREATE OPERATOR CLASS array_ops
+	DEFAULT FOR TYPE anyarray USING ann AS
+	OPERATOR 7 && (anyarray, anyarray),
+	OPERATOR 8 @> (anyarray, anyarray),
+	FUNCTION 2 (anyarray, anyarray) ann_array_support(internal);
+
 -- end of access method ann
 
 -- inspection of ann indexes
@@ -527,7 +775,8 @@ COMMENT ON FUNCTION ann_prewarm(regclass, text) IS
 
 CREATE FUNCTION ann_last_scan(
 	OUT index regclass, OUT lists int, OUT probed int,
-	OUT entries bigint, OUT refined bigint, OUT candidates bigint,
+	OUT entries bigint, OUT filtered bigint, OUT refined bigint,
+	OUT candidates bigint,
 	OUT fetched bigint, OUT detoasted bigint, OUT returned bigint,
 	OUT rounds bigint, OUT stop text,
 	OUT buffers_hit bigint, OUT buffers_read bigint)

@@ -20,17 +20,17 @@ ann_handler(PG_FUNCTION_ARGS)
 {
 	IndexAmRoutine *am = makeNode(IndexAmRoutine);
 
-	am->amstrategies = VX_ANN_DISTANCE_STRATEGY;
-	am->amsupport = VX_ANN_SUPPORT_PROC;
+	am->amstrategies = VX_ANN_STRATEGIES;
+	am->amsupport = VX_ANN_COLUMN_PROC;
 	am->amoptsprocnum = 0;
 	am->amcanorder = false;
 	am->amcanorderbyop = true;
 	am->amcanbackward = false;
 	am->amcanunique = false;
-	am->amcanmulticol = false;
+	am->amcanmulticol = true;
 	am->amoptionalkey = true;
-	am->amsearcharray = false;
-	am->amsearchnulls = false;
+	am->amsearcharray = true;
+	am->amsearchnulls = true;
 	am->amstorage = false;
 	am->amclusterable = false;
 	am->ampredlocks = false;

@@ -15,6 +15,7 @@
 #include "nodes/execnodes.h"
 #include "nodes/pathnodes.h"
 
+#include "ann/columns.h"
 #include "compat.h"
 #include "page/page.h"
 #include "quant/quant.h"
@@ -22,6 +23,7 @@
 
 /* Operator class contract. */
 #define VX_ANN_DISTANCE_STRATEGY 1 /* the ordering operator */
+#define VX_ANN_STRATEGIES 8		   /* of columns.h, too */
 #define VX_ANN_SUPPORT_PROC 1	   /* internal -> internal, gives a VxAnnType */
 
 /* Stages of pg_stat_progress_create_index. */
@@ -91,6 +93,9 @@ typedef struct VxAnnIndex
 	VxQuantizer coarse;	   /* of directory entries: 4 bits */
 	VxLeadLayout lead;	   /* ordinary leads */
 	VxLeadLayout special;  /* special leads */
+	VxColumns columns;	   /* filter columns: their widths */
+	VxColumn *column;	   /* and what is stored of their values */
+	int values_bytes;	   /* of a row's values of them, packed */
 	Size dir_entry_bytes;
 	float *centre; /* dims floats; valid once born */
 	bool born;	   /* the first list exists */
@@ -103,9 +108,6 @@ extern bytea *annoptions(Datum reloptions, bool validate);
 extern const VxAnnOptions *vx_ann_options(Relation index); /* with defaults */
 
 /* --- support.c -------------------------------------------------------------- */
-
-/* The type and metric of the first key column. */
-extern const VxAnnType *vx_ann_type(Relation index);
 
 /*
  * Reads META and fills everything; reads the centre when there is one.
@@ -120,8 +122,8 @@ extern void vx_ann_open(VxAnnIndex *ann, Relation index);
 extern void vx_ann_refresh(VxAnnIndex *ann);
 
 /*
- * Derives layouts and quantisers from ann->meta, for a build: index, type and
- * meta must be set.  The centre is left to the caller.
+ * Derives layouts and quantisers from ann->meta, for a build: index, type,
+ * classes and meta must be set.  The centre is left to the caller.
  */
 extern void vx_ann_derive(VxAnnIndex *ann);
 
@@ -130,8 +132,11 @@ extern void vx_ann_derive(VxAnnIndex *ann);
  * metric, slots, special_slots, seed, t0, lists_option, and neutral values for
  * the rest.  ERROR 54000 when an entry does not fit a page.
  */
-extern void vx_meta_init(VxMeta *meta, int dims, const VxAnnType *type,
+extern void vx_meta_init(VxMeta *meta, int dims, const VxAnnIndex *ann,
 						 const VxAnnOptions *options);
+
+/* The operator classes of an index: fills type, columns, column, values_bytes. */
+extern void vx_ann_classes(VxAnnIndex *ann, Relation index);
 
 /* The layout that an index with these options gets. */
 extern VxLayout vx_ann_layout(int dims, const VxAnnOptions *options);
@@ -190,11 +195,12 @@ extern void vx_entry_encode(const VxAnnIndex *ann, const VxListRef *list,
 
 /*
  * Writes a row into a slot of a lead, except its code when that is on code pages.
- * Sets the live bit, not the count.  entry and code are NULL in a special lead.
+ * Sets the live bit, not the count.  values: of the filter columns, packed.
+ * entry and code are NULL in a special lead.
  */
 extern void vx_entry_put(Page page, const VxLeadLayout *layout, int slot,
-						 const ItemPointerData *tid, const VxEntry *entry,
-						 const uint8 *code);
+						 const ItemPointerData *tid, const uint8 *values,
+						 const VxEntry *entry, const uint8 *code);
 
 /* Layout P: the part of a slot's signs that is on sign page number `number`. */
 extern void vx_entry_put_signs(Page page, const VxAnnIndex *ann, int slot,
@@ -236,8 +242,8 @@ vx_sign_page_last(const VxLeadLayout *layout, int slot)
  */
 extern void vx_put_row(const VxAnnIndex *ann, const VxLeadLayout *layout,
 					   Buffer lead, int slot, const ItemPointerData *tid,
-					   const VxEntry *entry, const uint8 *code,
-					   const uint8 *levels);
+					   const uint8 *values, const VxEntry *entry,
+					   const uint8 *code, const uint8 *levels);
 
 /* --- directory.c ------------------------------------------------------------ */
 
@@ -384,6 +390,7 @@ typedef struct VxScanWork
 	int probed;			/* lists visited */
 	int64 rounds;		/* see "Scan" in README.md */
 	int64 entries;		/* live entries of the pages visited */
+	int64 filtered;		/* of these, left out by conditions on columns */
 	int64 refined;		/* of these, looked at beyond the first plane */
 	int64 candidates;	/* whose bound made a look at the row worth while */
 	int64 fetched;		/* heap rows looked up */

@@ -1,9 +1,9 @@
 /*
  * bitmap.c
- *		Bitmap scans: every row of the index, in no order.
+ *		Bitmap scans: every row that passes the filter, in no order.
  *
- * They come from partial indexes, whose predicate alone can be what a query asks
- * for.  The bitmap removes duplicates.
+ * Of a partial index the predicate alone can be what a query asks for.  The
+ * bitmap removes duplicates.
  */
 #include "postgres.h"
 
@@ -25,9 +25,11 @@ anngetbitmap(IndexScanDesc desc, TIDBitmap *bitmap)
 	vx_ahead_start(scan);
 	pgstat_count_index_scan(scan->ann.index);
 	vx_compat_count_search(desc);
+	vx_filter_init(&scan->filter, &scan->ann, desc->keyData,
+				   desc->numberOfKeys);
 	vx_ann_refresh(&scan->ann);
 	vx_probe_order(scan);
-	rows = vx_drain_bitmap(scan, bitmap);
+	rows = scan->filter.never ? 0 : vx_drain_bitmap(scan, bitmap);
 	scan->work.returned = rows;
 	vx_last_scan_buffers(scan, 1);
 	MemoryContextSwitchTo(caller);

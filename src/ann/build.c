@@ -124,6 +124,7 @@ typedef struct Assigner
 	int filled;
 	float *x;
 	ItemPointerData *tids;
+	uint8 *values; /* of their filter columns */
 	int32 *nearest;
 	float *products; /* scratch of vx_assign */
 	/* Lists. */
@@ -181,11 +182,12 @@ assigner_begin(Assigner *assigner, VxBuild *build)
 	assigner->block_rows = rows;
 	assigner->x = palloc(vx_build_vector_bytes(build) * rows);
 	assigner->tids = palloc(sizeof(ItemPointerData) * rows);
+	assigner->values = palloc((Size) build->ann.values_bytes * rows);
 	assigner->nearest = palloc0(sizeof(int32) * rows);
 	assigner->products = palloc(sizeof(float) * rows * Max(build->lists, 1));
 	assigner->code = palloc(code_bytes);
 	assigner->scratch = palloc(sizeof(float) * 2 * dims);
-	vx_rowsort_begin(&build->rows, code_bytes,
+	vx_rowsort_begin(&build->rows, build->ann.values_bytes, code_bytes,
 					 build->memory > used ? build->memory - used : 0,
 					 build->coordinate);
 	if (build->lists > 0)
@@ -200,6 +202,13 @@ assigner_end(Assigner *assigner)
 	pfree(assigner->products);
 	if (assigner->rotated)
 		pfree(assigner->rotated);
+}
+
+/* Packed values of row i of the block. */
+static uint8 *
+row_values(const Assigner *assigner, int i)
+{
+	return assigner->values + (Size) i * assigner->build->ann.values_bytes;
 }
 
 /* Encodes row i of the block into its list. */
@@ -218,8 +227,8 @@ encode_row(Assigner *assigner, int i)
 	build->list[list].rows++;
 	build->list[list].n2 +=
 		vx_build_n2(build, (double) entry.factors.n * entry.factors.n);
-	vx_rowsort_put(&build->rows, list, &assigner->tids[i], &entry,
-				   assigner->code);
+	vx_rowsort_put(&build->rows, list, &assigner->tids[i],
+				   row_values(assigner, i), &entry, assigner->code);
 }
 
 /* Rows of all participants; workers leave the report to their leader. */
@@ -274,7 +283,8 @@ static void
 put_special(Assigner *assigner, VxBuildList *list, int32 key, ItemPointer tid)
 {
 	list->rows++;
-	vx_rowsort_put(&assigner->build->rows, key, tid, NULL, NULL);
+	vx_rowsort_put(&assigner->build->rows, key, tid,
+				   row_values(assigner, assigner->filled), NULL, NULL);
 }
 
 /* Callback of the heap scan. */
@@ -290,6 +300,8 @@ assign_row(Relation index, ItemPointer tid, Datum *values, bool *isnull,
 	VxValueKind kind =
 		vx_ann_value(build->ann.type, dims, values[0], isnull[0], x);
 
+	vx_values_pack(build->ann.column, build->ann.columns.count, values + 1,
+				   isnull + 1, row_values(assigner, assigner->filled));
 	MemoryContextSwitchTo(caller);
 	MemoryContextReset(assigner->context);
 	assigner->seen++;
@@ -329,7 +341,7 @@ vx_build_assign(VxBuild *build, TableScanDesc scan)
 static void
 begin_index(VxBuild *build, int dims)
 {
-	vx_meta_init(&build->ann.meta, dims, build->ann.type, build->options);
+	vx_meta_init(&build->ann.meta, dims, &build->ann, build->options);
 	vx_ann_derive(&build->ann);
 }
 
@@ -340,7 +352,7 @@ init_build(VxBuild *build, Relation index)
 	build->index = index;
 	build->options = vx_ann_options(index);
 	build->ann.index = index;
-	build->ann.type = vx_ann_type(index);
+	vx_ann_classes(&build->ann, index);
 	build->memory = (Size) maintenance_work_mem * 1024;
 }
 
@@ -400,9 +412,6 @@ annbuild(Relation heap, Relation index, IndexInfo *index_info)
 	MemoryContext caller = MemoryContextSwitchTo(context);
 	VxBuild build;
 
-	if (IndexRelationGetNumberOfKeyAttributes(index) != 1)
-		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-						errmsg("an ann index has one column, the vector")));
 	init_build(&build, index);
 	build.heap = heap;
 	build.info = index_info;

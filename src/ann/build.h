@@ -38,7 +38,8 @@ typedef struct VxRowSort
 	TupleDesc desc;
 	TupleTableSlot *in;
 	TupleTableSlot *out;
-	bytea *payload; /* factors and code of the row being put */
+	bytea *payload; /* of the row being put */
+	int values_bytes;
 	int code_bytes;
 } VxRowSort;
 
@@ -50,7 +51,8 @@ typedef struct VxSortedRow
 {
 	int32 list;
 	ItemPointerData tid;
-	VxEntry entry; /* not set for special lists, as is code */
+	const uint8 *values; /* of the filter columns, packed */
+	VxEntry entry;		 /* not set for special lists, as is code */
 	const uint8 *code;
 } VxSortedRow;
 
@@ -213,13 +215,16 @@ extern void vx_workers_end(VxBuildTeam *team);
 /* --- rowsort.c ---------------------------------------------------------------- */
 
 /* coordinate: of a sort with parallel workers, else NULL. */
-extern void vx_rowsort_begin(VxRowSort *rows, int code_bytes, Size memory,
-							 SortCoordinate coordinate);
+extern void vx_rowsort_begin(VxRowSort *rows, int values_bytes, int code_bytes,
+							 Size memory, SortCoordinate coordinate);
 /* entry and code are NULL for a special list. */
 extern void vx_rowsort_put(VxRowSort *rows, int32 list, ItemPointer tid,
-						   const VxEntry *entry, const uint8 *code);
+						   const uint8 *values, const VxEntry *entry,
+						   const uint8 *code);
 extern void vx_rowsort_perform(VxRowSort *rows);
-/* By list, then by heap pointer.  The code is valid until the next call. */
+/*
+ * By list, then by heap pointer.  Values and code are valid until the next call.
+ */
 extern bool vx_rowsort_next(VxRowSort *rows, VxSortedRow *row);
 extern void vx_rowsort_end(VxRowSort *rows);
 

@@ -29,6 +29,7 @@ typedef struct TidWalk
 	int count;
 	Tuplesortstate *sort; /* one of the two */
 	TIDBitmap *bitmap;
+	bool lossy; /* its rows are to be looked at once more */
 	int64 total;
 } TidWalk;
 
@@ -37,7 +38,7 @@ flush(TidWalk *walk)
 {
 	walk->total += walk->count;
 	if (walk->bitmap != NULL && walk->count > 0)
-		tbm_add_tuples(walk->bitmap, walk->tids, walk->count, false);
+		tbm_add_tuples(walk->bitmap, walk->tids, walk->count, walk->lossy);
 	else
 		for (int i = 0; i < walk->count; i++)
 			tuplesort_putdatum(walk->sort,
@@ -57,13 +58,17 @@ static void
 tids_visit(VxScan *scan, void *arg, Page page, Page ahead)
 {
 	TidWalk *walk = arg;
-	const uint64 *live = vx_plane(page, walk->layout->live, uint64);
 	const ItemPointerData *tids =
 		vx_plane(page, walk->layout->tids, ItemPointerData);
+	int slots = walk->layout->slots;
+	uint64 pass[VX_SLOT_WORDS_MAX];
+	int passed = vx_filter_slots(scan, walk->layout, page, slots, pass);
 
-	for (int i = 0; i < walk->layout->slots; i++)
-		if (vx_bit(live, i))
-			walk->tids[walk->count++] = tids[i];
+	for (int i = vx_bit_next(pass, slots, 0); i < slots;
+		 i = vx_bit_next(pass, slots, i + 1))
+		walk->tids[walk->count++] = tids[i];
+	scan->work.entries += vx_page_lead(page)->live;
+	scan->work.filtered += vx_page_lead(page)->live - passed;
 }
 
 /* One special list, again while it changes under us; duplicates do not harm. */
@@ -169,10 +174,9 @@ walk_lists(VxScan *scan, TidWalk *walk, int which)
 int64
 vx_drain_bitmap(VxScan *scan, TIDBitmap *bitmap)
 {
-	TidWalk walk = {.bitmap = bitmap};
+	TidWalk walk = {.bitmap = bitmap, .lossy = scan->filter.lossy};
 
-	walk_lists(scan, &walk, VX_DRAIN_ORDINARY | VX_DRAIN_ZERO | VX_DRAIN_NULL);
-	scan->work.entries += walk.total;
+	walk_lists(scan, &walk, vx_filter_lists(&scan->filter));
 	return walk.total;
 }
 
@@ -185,7 +189,6 @@ sort_tids(VxScan *scan, int which)
 	walk.sort = tuplesort_begin_datum(INT8OID, Int8LessOperator, InvalidOid,
 									  false, work_mem, NULL, TUPLESORT_NONE);
 	walk_lists(scan, &walk, which);
-	scan->work.entries += walk.total;
 	tuplesort_performsort(walk.sort);
 	return walk.sort;
 }

@@ -25,12 +25,13 @@ vx_entry_encode(const VxAnnIndex *ann, const VxListRef *list, const float *x,
 
 void
 vx_entry_put(Page page, const VxLeadLayout *layout, int slot,
-			 const ItemPointerData *tid, const VxEntry *entry,
-			 const uint8 *code)
+			 const ItemPointerData *tid, const uint8 *values,
+			 const VxEntry *entry, const uint8 *code)
 {
 	vx_bit_set(vx_plane(page, layout->live, uint64), slot);
 	vx_bit_clear(vx_plane(page, layout->killed, uint64), slot);
 	vx_plane(page, layout->tids, ItemPointerData)[slot] = *tid;
+	vx_values_put(page, layout, slot, values);
 	if (layout->form == VX_FORM_TIDS)
 		return;
 	vx_plane(page, layout->f, float)[slot] = entry->factors.f;

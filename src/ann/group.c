@@ -20,6 +20,9 @@
 /* Bounds compared together. */
 #define KEEP_BLOCK 32
 
+/* Where less than this part of the rows pass, some blocks have none. */
+#define SPARSE_SHARE 8
+
 /* Slots of a page of the rest plane at most, and room for whole vectors. */
 static int
 batch_room(const VxLeadLayout *layout)
@@ -72,8 +75,13 @@ vx_group_copy(VxScan *scan, void *arg, Page page, Page ahead)
 				  {layout->sign_en, sizeof(uint16)},
 				  {layout->tids, sizeof(ItemPointerData)}};
 
-	/* The header, the table and the bitmaps, then what is used of each plane. */
-	memcpy(group->lead, page, layout->f);
+	group->live = vx_page_lead(page)->live;
+	group->passed = vx_filter_slots(scan, layout, page, rows, group->pass);
+	group->sparse = group->passed * SPARSE_SHARE < rows;
+	if (group->passed == 0)
+		return;
+	/* The header, the table and live bits, then what is used of each plane. */
+	memcpy(group->lead, page, layout->killed);
 	for (int i = 0; i < lengthof(planes); i++)
 		memcpy(group->lead + planes[i].at, (char *) page + planes[i].at,
 			   (Size) planes[i].bytes * rows);
@@ -120,6 +128,80 @@ lock_code(const VxScan *scan, int ordinal, Size used, Buffer buffer)
 }
 
 /* --- the first stage --------------------------------------------------------------- */
+
+/* Does a slot of the block pass? */
+static inline bool
+block_passes(const VxGroup *group, int block)
+{
+	return (uint32) (group->pass[block / 2] >> (block % 2 * VX_PLANE_SLOTS)) !=
+		   0;
+}
+
+/* Does one of the blocks pass that have units from first on, count of them? */
+static bool
+any_block_passes(const VxScan *scan, int first, int count)
+{
+	int units = scan->ann.lead.sign_units;
+	int last = (first + count - 1) / units;
+
+	for (int block = first / units; block <= last; block++)
+		if (block_passes(scan->group, block))
+			return true;
+	return false;
+}
+
+/* Of a page with units from first on: the sums of the blocks that pass. */
+static void
+sum_blocks(const VxScan *scan, Page page, int first, int count)
+{
+	VxGroup *group = scan->group;
+	int units = scan->ann.lead.sign_units;
+	int end = first + count;
+
+	for (int block = first / units; block * units < end; block++)
+	{
+		int from = Max(first, block * units);
+		int to = Min(end, (block + 1) * units);
+
+		if (block_passes(group, block))
+			vx_sign_sums(&group->query,
+						 vx_code_data(page) +
+							 (from - first) * VX_SIGN_UNIT_BYTES,
+						 from, to - from, NULL, group->sums);
+	}
+}
+
+/*
+ * Sums of the signs of blocks in which a slot passes, from the pages that have
+ * some of them.  False: a page is somebody else's.
+ */
+static bool
+sum_some_signs(VxScan *scan)
+{
+	VxGroup *group = scan->group;
+	const VxLeadLayout *layout = &scan->ann.lead;
+	int pages = vx_sign_pages(layout, group->rows);
+	int units = vx_sign_start(layout, group->rows - 1) + layout->sign_units;
+
+	for (int i = 0; i < pages; i++)
+	{
+		int first = i * VX_CODE_UNITS;
+		int count = Min(units - first, VX_CODE_UNITS);
+		Buffer buffer;
+		Page page;
+
+		if (!any_block_passes(scan, first, count))
+			continue;
+		CHECK_FOR_INTERRUPTS();
+		buffer = pin_code(scan, i);
+		page = lock_code(scan, i, (Size) count * VX_SIGN_UNIT_BYTES, buffer);
+		if (page == NULL)
+			return false;
+		sum_blocks(scan, page, first, count);
+		vx_page_unlock(buffer);
+	}
+	return true;
+}
 
 /* Sums of the signs of all slots in use.  False: a page is somebody else's. */
 static bool
@@ -197,7 +279,7 @@ vx_group_first(VxScan *scan, const VxTerms *terms, BlockNumber block)
 	group->block = block;
 	group->left_count = group->left_next = 0;
 	group->ahead = InvalidBuffer;
-	if (!sum_signs(scan))
+	if (!(group->sparse ? sum_some_signs(scan) : sum_signs(scan)))
 		return false;
 	vx_sign_score(&terms->signs, &factors, group->sums, group->rows, scan->est,
 				  scan->low);
@@ -208,7 +290,6 @@ void
 vx_group_keep(VxScan *scan, double limit)
 {
 	VxGroup *group = scan->group;
-	const uint64 *live = vx_plane(group->lead, scan->ann.lead.live, uint64);
 	float most = (float) Min(limit, FLT_MAX);
 	int count = 0;
 
@@ -225,7 +306,7 @@ vx_group_keep(VxScan *scan, double limit)
 			kept += scan->low[i] <= most;
 		for (int i = from; kept > 0 && i < end; i++)
 		{
-			if (scan->low[i] <= most && vx_bit(live, i))
+			if (scan->low[i] <= most && vx_bit(group->pass, i))
 				group->left[count++] = i;
 		}
 	}

@@ -27,6 +27,7 @@ typedef struct Row
 {
 	ItemPointer tid;
 	const float *x;
+	uint8 *values; /* of the filter columns */
 	uint8 *code;
 	uint8 *levels; /* of the code, for layout P */
 	VxEntry entry;
@@ -215,8 +216,8 @@ try_page(VxAnnIndex *ann, const Target *target, const Row *row,
 		vx_page_unlock(buffer);
 		return NEXT_PAGE;
 	}
-	vx_put_row(ann, target->layout, buffer, slot, row->tid, &row->entry,
-			   row->code, row->levels);
+	vx_put_row(ann, target->layout, buffer, slot, row->tid, row->values,
+			   &row->entry, row->code, row->levels);
 	vx_page_unlock(buffer);
 	return PLACED;
 }
@@ -336,6 +337,9 @@ anninsert(Relation index, Datum *values, bool *isnull, ItemPointer heap_tid,
 	ann->index = index;
 	kind = vx_ann_value(ann->type, ann->dims, values[0], isnull[0], x);
 	row.x = x;
+	row.values = palloc(ann->values_bytes);
+	vx_values_pack(ann->column, ann->columns.count, values + 1, isnull + 1,
+				   row.values);
 	for (int attempt = 0;
 		 insert_once(ann, cache->chooser, kind, &row) != PLACED; attempt++)
 	{

@@ -38,6 +38,7 @@ vx_last_scan_keep(const VxScan *scan)
 	last_scan.probed = scan->next_list;
 	last_scan.rounds = scan->rounds;
 	last_scan.entries += scan->rows_scanned;
+	last_scan.filtered += scan->rows_scanned - scan->rows_passed;
 	last_scan.candidates += scan->candidates.count;
 }
 

@@ -320,6 +320,24 @@ vx_probe_pressure(const VxScan *scan, double top, int64 wanted)
 		   (scale * sqrt(scan->rows_total * scan->rows_dense));
 }
 
+/*
+ * The rule under a filter, which leaves out rows about the query more than
+ * elsewhere or less: a list is visited while its centroid is not much farther
+ * than the k-th nearest of the rows that pass.
+ */
+static bool
+stop_narrow(const VxScan *scan)
+{
+	double top = vx_smallest_top(&scan->top);
+	double next = scan->lists[scan->next_list].key;
+
+	if (scan->exact || scan->rows_passed < scan->wanted)
+		return false;
+	if (scan->ann.type->metric == VX_METRIC_IP)
+		return next > top;
+	return next > VX_LAMBDA_DEFAULT * VX_LAMBDA_DEFAULT * top;
+}
+
 bool
 vx_probe_stop(const VxScan *scan)
 {
@@ -334,6 +352,8 @@ vx_probe_stop(const VxScan *scan)
 		return scan->next_list >= (int64) scan->probes * scan->rounds;
 	if (scan->recall >= 1 || scanned < SCANNED_MIN)
 		return false;
+	if (scan->narrow)
+		return stop_narrow(scan);
 	return vx_probe_pressure(scan, vx_smallest_top(&scan->top), scan->wanted) >
 		   scan->parameter;
 }

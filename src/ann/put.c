@@ -153,8 +153,8 @@ need_codes(Put *put)
 
 void
 vx_put_row(const VxAnnIndex *ann, const VxLeadLayout *layout, Buffer lead,
-		   int slot, const ItemPointerData *tid, const VxEntry *entry,
-		   const uint8 *code, const uint8 *levels)
+		   int slot, const ItemPointerData *tid, const uint8 *values,
+		   const VxEntry *entry, const uint8 *code, const uint8 *levels)
 {
 	Put put = {.ann = ann,
 			   .layout = layout,
@@ -179,7 +179,7 @@ vx_put_row(const VxAnnIndex *ann, const VxLeadLayout *layout, Buffer lead,
 	record = vx_record_begin(ann->index);
 	page = vx_record_page(record, lead, false);
 	vx_page_raise_used(page, vx_lead_used(layout, slot + 1));
-	vx_entry_put(page, layout, slot, tid, entry, code);
+	vx_entry_put(page, layout, slot, tid, values, entry, code);
 	vx_page_lead(page)->live++;
 	for (int i = 0; i < together; i++)
 		write_code(&put, record, buffers[i], ordinal_of(&put, i));

@@ -27,11 +27,22 @@ struct VxHeap
 	IndexFetchTableData *fetch;
 	TupleTableSlot *slot;
 	BlockNumber blocks; /* of the heap, when last asked */
-	AttrNumber attno;	/* the indexed column; 0 for an expression */
-	IndexInfo *info;	/* for expressions */
+	IndexInfo *info;	/* for expressions; NULL without */
 	EState *estate;		/* for expressions */
 	Oid owner;
 };
+
+/* Are all keys columns of the table? */
+static bool
+plain_keys(Relation index)
+{
+	Form_pg_index form = index->rd_index;
+
+	for (int i = 0; i < form->indnkeyatts; i++)
+		if (form->indkey.values[i] == 0)
+			return false;
+	return true;
+}
 
 struct VxHeap *
 vx_heap_open(VxScan *scan)
@@ -43,10 +54,9 @@ vx_heap_open(VxScan *scan)
 	heap->snapshot = scan->scan->xs_snapshot;
 	heap->fetch = table_index_fetch_begin(rel);
 	heap->slot = table_slot_create(rel, NULL);
-	heap->attno = scan->ann.index->rd_index->indkey.values[0];
 	heap->owner = rel->rd_rel->relowner;
 	heap->blocks = RelationGetNumberOfBlocks(rel);
-	if (heap->attno == 0)
+	if (!plain_keys(scan->ann.index))
 	{
 		heap->info = BuildIndexInfo(scan->ann.index);
 		heap->estate = CreateExecutorState();
@@ -77,11 +87,9 @@ vx_heap_release(struct VxHeap *heap)
  * built: the querying user must not be able to run it with other rights, nor
  * the owner to run code as the querying user.
  */
-static Datum
-expression_value(struct VxHeap *heap, bool *isnull)
+static void
+expression_values(struct VxHeap *heap, Datum *values, bool *nulls)
 {
-	Datum values[INDEX_MAX_KEYS];
-	bool nulls[INDEX_MAX_KEYS];
 	Oid user;
 	int context;
 	int level;
@@ -96,8 +104,23 @@ expression_value(struct VxHeap *heap, bool *isnull)
 	FormIndexDatum(heap->info, heap->slot, heap->estate, values, nulls);
 	AtEOXact_GUC(false, level);
 	SetUserIdAndSecContext(user, context);
-	*isnull = nulls[0];
-	return values[0];
+}
+
+/* The values of the row's key columns. */
+static void
+key_values(VxScan *scan, Datum *values, bool *nulls)
+{
+	struct VxHeap *heap = scan->heap;
+	Form_pg_index form = scan->ann.index->rd_index;
+
+	if (heap->info != NULL)
+	{
+		expression_values(heap, values, nulls);
+		return;
+	}
+	/* Only a condition that is looked at again needs more than the vector. */
+	for (int i = 0; i < (scan->filter.lossy ? form->indnkeyatts : 1); i++)
+		values[i] = slot_getattr(heap->slot, form->indkey.values[i], &nulls[i]);
 }
 
 /* A damaged pointer may lead beyond the table's end. */
@@ -140,7 +163,10 @@ vx_heap_distance(VxScan *scan, uint64 tid, VxResult *result)
 	MemoryContext caller;
 	bool again = false;
 	bool dead = false;
+	bool passes;
 	bool isnull;
+	Datum values[INDEX_MAX_KEYS];
+	bool nulls[INDEX_MAX_KEYS];
 	Datum value;
 
 	CHECK_FOR_INTERRUPTS();
@@ -153,11 +179,11 @@ vx_heap_distance(VxScan *scan, uint64 tid, VxResult *result)
 		return false;
 
 	caller = MemoryContextSwitchTo(scan->row_context);
-	if (heap->attno != 0)
-		value = slot_getattr(heap->slot, heap->attno, &isnull);
-	else
-		value = expression_value(heap, &isnull);
-	if (!isnull)
+	key_values(scan, values, nulls);
+	value = values[0];
+	isnull = nulls[0];
+	passes = !scan->filter.lossy || vx_filter_row(&scan->filter, values, nulls);
+	if (!isnull && passes)
 	{
 		if (VARATT_IS_EXTERNAL(DatumGetPointer(value)) ||
 			VARATT_IS_COMPRESSED(DatumGetPointer(value)))
@@ -176,6 +202,8 @@ vx_heap_distance(VxScan *scan, uint64 tid, VxResult *result)
 				   "entry (%u,%u) does not belong to its row's value",
 				   ItemPointerGetBlockNumber(&at),
 				   ItemPointerGetOffsetNumber(&at));
+	if (!passes)
+		return false;
 	result->key = distance_key(type->metric, result->distance);
 	result->tid = tid;
 	return true;

@@ -147,7 +147,11 @@ annrescan(IndexScanDesc desc, ScanKey keys, int nkeys, ScanKey orderbys,
 	scan->probes = vx_probes;
 	scan->phase = VX_SCAN_START;
 	scan->list_count = scan->next_list = 0;
-	scan->rows_scanned = scan->returned = scan->wanted = scan->rounds = 0;
+	memset(&scan->filter, 0, sizeof(VxFilter));
+	scan->narrow = scan->exact = false;
+	scan->exact_rows = 0;
+	scan->rows_scanned = scan->rows_passed = scan->returned = scan->wanted =
+		scan->rounds = 0;
 	scan->result_count = scan->result_capacity = 0;
 	scan->next_result = scan->confirmed = 0;
 	scan->rows_expected = 0;
@@ -187,7 +191,7 @@ bound_width(const VxScan *scan)
 	return VX_EPS_DEFAULT;
 }
 
-/* False: this process has no row to give, since another gives all. */
+/* False: this process has no row to give, since none passes, or another gives all. */
 static bool
 start(VxScan *scan)
 {
@@ -197,6 +201,11 @@ start(VxScan *scan)
 	pgstat_count_index_scan(scan->ann.index);
 	vx_compat_count_search(scan->scan);
 	vx_ahead_start(scan);
+	vx_filter_init(&scan->filter, &scan->ann, scan->scan->keyData,
+				   scan->scan->numberOfKeys);
+	if (scan->filter.never)
+		return false;
+	scan->narrow = scan->filter.active;
 	if (scan->ordered)
 		take_query(scan, scan->scan->orderByData);
 	if (scan->scan->parallel_scan != NULL && !vx_parallel_join(scan))
@@ -204,7 +213,8 @@ start(VxScan *scan)
 	/* The copy of META that the first validation compares with. */
 	vx_ann_refresh(&scan->ann);
 	vx_probe_order(scan);
-	if (!scan->ordered || scan->query_null || scan->query_nan)
+	if (!scan->ordered || scan->query_null || scan->query_nan ||
+		scan->filter.no_vectors)
 		return true;
 	if (scan->shared != NULL)
 		vx_parallel_open(scan);
@@ -262,7 +272,8 @@ begin_round(VxScan *scan)
 		scan->work.candidates += scan->candidates.count;
 		scan->candidates.count = 0;
 		scan->work.entries += scan->rows_scanned;
-		scan->rows_scanned = 0;
+		scan->work.filtered += scan->rows_scanned - scan->rows_passed;
+		scan->rows_scanned = scan->rows_passed = 0;
 		scan->rows_expected = 0;
 		scan->cut = false;
 		for (int i = 0; i < scan->next_list; i++)
@@ -346,7 +357,8 @@ special_rows(VxScan *scan, int which, VxScanPhase following)
 {
 	if (scan->sorted != NULL)
 		return true;
-	if (vx_parallel_claim_special(scan, which))
+	if ((vx_filter_lists(&scan->filter) & which) != 0 &&
+		vx_parallel_claim_special(scan, which))
 	{
 		vx_drain_tids(scan, which);
 		return true;
@@ -361,6 +373,8 @@ choose_phase(VxScan *scan)
 {
 	if (!start(scan))
 		scan->phase = VX_SCAN_DONE;
+	else if (scan->filter.no_vectors)
+		scan->phase = VX_SCAN_NULL;
 	else if (scan->ordered && !scan->query_null && !scan->query_nan)
 		scan->phase = VX_SCAN_TOP;
 	else if (scan->query_nan)
@@ -370,7 +384,7 @@ choose_phase(VxScan *scan)
 	}
 	else
 	{
-		vx_drain_tids(scan, VX_DRAIN_ORDINARY | VX_DRAIN_ZERO | VX_DRAIN_NULL);
+		vx_drain_tids(scan, vx_filter_lists(&scan->filter));
 		scan->phase = VX_SCAN_NULL;
 	}
 }
@@ -437,7 +451,8 @@ anngettuple(IndexScanDesc desc, ScanDirection direction)
 
 	scan->work.returned++;
 	vx_tid_from_number(result.tid, &desc->xs_heaptid);
-	desc->xs_recheck = false;
+	/* Special lists and sorts give rows that nobody looked at yet. */
+	desc->xs_recheck = scan->filter.lossy;
 	desc->xs_recheckorderby = false;
 	if (scan->ordered)
 	{

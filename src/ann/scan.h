@@ -19,6 +19,7 @@
 #define VX_ANN_SCAN_H
 
 #include "ann/ann.h"
+#include "ann/filter.h"
 
 #include "executor/tuptable.h"
 #include "utils/float.h"
@@ -135,7 +136,11 @@ typedef struct VxGroup
 	VxPlaneQuery query;
 	uint8 *tables; /* its memory */
 	BlockNumber block;
-	Page lead;	  /* copy of its used bytes */
+	Page lead;						/* copy of its used bytes */
+	uint64 pass[VX_SLOT_WORDS_MAX]; /* slots that are looked at */
+	int passed;						/* so many */
+	bool sparse;					/* that blocks of signs are left out */
+	int live;
 	int rows;	  /* slots up to the last live one */
 	int32 *sums;  /* of slots */
 	uint16 *left; /* slots that the first stage left, in order */
@@ -190,6 +195,12 @@ typedef struct VxScan
 	int probes;
 	float eps;
 
+	/* Conditions, from the start. */
+	VxFilter filter;
+	bool narrow; /* rows with a vector are left out by it */
+	bool exact;	 /* so few pass that all of them are fetched */
+	int64 exact_rows;
+
 	/* The directory, in the order of visiting. */
 	VxDirList *lists;
 	VxVisit *visits;
@@ -199,6 +210,7 @@ typedef struct VxScan
 	double rows_dense;	  /* in lists around the query */
 	double rows_expected; /* of the lists walked, by the directory */
 	int64 rows_scanned;	  /* live entries of the lists walked */
+	int64 rows_passed;	  /* those of them that passed the filter */
 
 	/* The top phase. */
 	VxScanPhase phase;
@@ -351,6 +363,13 @@ extern void vx_walk_ring(VxScan *scan);
 extern int vx_score_page(VxScan *scan, const VxListQuery *terms, Page page,
 						 Page ahead);
 
+/*
+ * pass: the slots below rows of a lead that the scan looks at: live, and not left
+ * out by the filter; returns how many.  Called with the lead locked.
+ */
+extern int vx_filter_slots(const VxScan *scan, const VxLeadLayout *layout,
+						   Page page, int rows, uint64 *pass);
+
 /* Reads the list's centroid and prepares its terms.  False: the list is gone. */
 extern bool vx_walk_start(VxScan *scan, const VxDirList *list, VxTerms *terms);
 
@@ -380,7 +399,7 @@ extern void vx_group_copy(VxScan *scan, void *arg, Page page, Page ahead);
 extern bool vx_group_first(VxScan *scan, const VxTerms *terms,
 						   BlockNumber block);
 
-/* Leaves the live slots whose bound is not above limit to the second stage. */
+/* Leaves the slots that pass, with bounds not above limit, to the second stage. */
 extern void vx_group_keep(VxScan *scan, double limit);
 
 /*
@@ -429,7 +448,7 @@ extern void vx_heap_release(struct VxHeap *heap);
 
 /*
  * Fetches the row and computes its exact distance.  False when the row is not
- * visible to the scan's snapshot.
+ * visible to the scan's snapshot, or its values do not pass the filter.
  */
 extern bool vx_heap_distance(VxScan *scan, uint64 tid, VxResult *result);
 
@@ -462,6 +481,17 @@ extern void vx_drain_exact(VxScan *scan);
 #define VX_DRAIN_ORDINARY 1
 #define VX_DRAIN_ZERO 2
 #define VX_DRAIN_NULL 4
+
+/* The lists that have rows which can pass the filter. */
+static inline int
+vx_filter_lists(const VxFilter *filter)
+{
+	int which = VX_DRAIN_ORDINARY | VX_DRAIN_ZERO | VX_DRAIN_NULL;
+
+	if (filter->no_vectors)
+		which &= VX_DRAIN_NULL;
+	return filter->no_nulls ? which & ~VX_DRAIN_NULL : which;
+}
 extern void vx_drain_tids(VxScan *scan, int which);
 
 /* All rows of the index into a bitmap; returns how many. */

@@ -74,12 +74,16 @@ ann_vector_cosine_support(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(&vector_cosine);
 }
 
-const VxAnnType *
-vx_ann_type(Relation index)
+void
+vx_ann_classes(VxAnnIndex *ann, Relation index)
 {
-	FmgrInfo *support = index_getprocinfo(index, 1, VX_ANN_SUPPORT_PROC);
+	FmgrInfo *support;
 
-	return (const VxAnnType *) DatumGetPointer(
+	/* First of all: it tells whether there is a vector. */
+	ann->column = vx_columns_open(index, &ann->columns);
+	ann->values_bytes = vx_values_bytes(&ann->columns);
+	support = index_getprocinfo(index, 1, VX_ANN_SUPPORT_PROC);
+	ann->type = (const VxAnnType *) DatumGetPointer(
 		FunctionCall1(support, PointerGetDatum(NULL)));
 }
 
@@ -137,21 +141,25 @@ default_calibration(VxMeta *meta)
 
 /* A lead must hold at least one entry. */
 static void
-check_entry_fits(int dims, int bits)
+check_entry_fits(int dims, int bits, VxLayout form, const VxColumns *columns)
 {
 	VxLeadLayout layout;
+	int column_bytes = 0;
 
-	if (vx_lead_layout(VX_LAYOUT_WHOLE, dims, bits, &layout))
+	if (vx_lead_layout(form, dims, bits, columns, &layout))
 		return;
-	ereport(ERROR,
-			(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-			 errmsg("an index entry of %d dimensions at %d bits does not fit a "
-					"page",
-					dims, bits),
-			 errdetail("It takes %d bytes, a page has %d bytes for entries.",
-					   vx_code_bytes(dims, bits) + ENTRY_FIXED_BYTES,
-					   (int) (VX_PAGE_END - VX_LEAD_PLANES_AT - BITMAP_BYTES)),
-			 bits > 4 ? errhint("Use bits = 4.") : 0));
+	for (int i = 0; i < columns->count; i++)
+		column_bytes += columns->width[i] + sizeof(uint64);
+	ereport(
+		ERROR,
+		(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+		 errmsg("an index entry of %d dimensions at %d bits does not fit a "
+				"page",
+				dims, bits),
+		 errdetail("It takes %d bytes, a page has %d bytes for entries.",
+				   vx_code_bytes(dims, bits) + ENTRY_FIXED_BYTES + column_bytes,
+				   (int) (VX_PAGE_END - VX_LEAD_PLANES_AT - BITMAP_BYTES)),
+		 bits > 4 ? errhint("Use bits = 4.") : 0));
 }
 
 VxLayout
@@ -163,8 +171,21 @@ vx_ann_layout(int dims, const VxAnnOptions *options)
 															: VX_LAYOUT_WHOLE;
 }
 
+static void
+set_columns(VxMeta *meta, const VxAnnIndex *ann)
+{
+	meta->columns = ann->columns.count;
+	for (int i = 0; i < ann->columns.count; i++)
+	{
+		meta->widths[i] = ann->column[i].type->width;
+		meta->kinds[i] = ann->column[i].type->kind;
+		meta->classes[i] = ann->column[i].type->class;
+	}
+	meta->hash_version = ann->columns.count > 0 ? VX_HASH_VERSION : 0;
+}
+
 void
-vx_meta_init(VxMeta *meta, int dims, const VxAnnType *type,
+vx_meta_init(VxMeta *meta, int dims, const VxAnnIndex *ann,
 			 const VxAnnOptions *options)
 {
 	VxLeadLayout lead;
@@ -172,19 +193,22 @@ vx_meta_init(VxMeta *meta, int dims, const VxAnnType *type,
 	float *scratch;
 
 	Assert(dims >= 1 && dims <= VX_DIM_MAX);
-	check_entry_fits(dims, options->bits);
+	check_entry_fits(dims, options->bits, vx_ann_layout(dims, options),
+					 &ann->columns);
 	memset(meta, 0, sizeof(VxMeta));
 	meta->magic = VX_MAGIC;
 	meta->format = VX_FORMAT;
 	meta->dims = dims;
 	meta->layout = vx_ann_layout(dims, options);
 	meta->bits = options->bits;
-	meta->metric = type->metric;
-	(void) vx_lead_layout(meta->layout, dims, options->bits, &lead);
+	meta->metric = ann->type->metric;
+	set_columns(meta, ann);
+	(void) vx_lead_layout(meta->layout, dims, options->bits, &ann->columns,
+						  &lead);
 	meta->slots = lead.slots;
 	meta->sign_pages = lead.sign_pages;
 	meta->rest_pages = lead.rest_pages;
-	vx_special_layout(&special);
+	vx_special_layout(&ann->columns, &special);
 	meta->special_slots = special.slots;
 	meta->seed = options->seed;
 	meta->shape_seq = 1;
@@ -235,8 +259,9 @@ vx_ann_derive(VxAnnIndex *ann)
 	init_quantizer(&ann->coarse, meta, 4, coarse_t0);
 	vx_rotation_init(&ann->quantizer.rotation, dims, meta->seed, signs);
 	ann->coarse.rotation = ann->quantizer.rotation;
-	vx_special_layout(&ann->special);
-	if (!vx_lead_layout(meta->layout, dims, meta->bits, &ann->lead) ||
+	vx_special_layout(&ann->columns, &ann->special);
+	if (!vx_lead_layout(meta->layout, dims, meta->bits, &ann->columns,
+						&ann->lead) ||
 		meta->slots != ann->lead.slots ||
 		meta->sign_pages != ann->lead.sign_pages ||
 		meta->rest_pages != ann->lead.rest_pages ||
@@ -264,12 +289,41 @@ read_centre(VxAnnIndex *ann)
 				   ann->meta.centre_slot);
 }
 
+/* What is stored of the filter columns is what their classes say. */
+static void
+check_columns(const VxAnnIndex *ann)
+{
+	const VxMeta *meta = &ann->meta;
+	bool same = meta->columns == ann->columns.count;
+
+	for (int i = 0; same && i < ann->columns.count; i++)
+		same = meta->widths[i] == ann->column[i].type->width &&
+			   meta->kinds[i] == ann->column[i].type->kind &&
+			   meta->classes[i] == ann->column[i].type->class;
+	if (!same)
+		vx_corrupt(
+			ann->index, VX_META_BLOCK,
+			"metapage says %d filter columns, which do not fit the %d of "
+			"the index",
+			meta->columns, ann->columns.count);
+	if (meta->columns > 0 && meta->hash_version != VX_HASH_VERSION)
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("index \"%s\" has hashes of version %d, this version of "
+					"vector_ext reads version %d",
+					RelationGetRelationName(ann->index), meta->hash_version,
+					VX_HASH_VERSION),
+			 errhint("Update vector_ext, or REINDEX the index.")));
+}
+
 void
 vx_ann_open(VxAnnIndex *ann, Relation index)
 {
 	ann->index = index;
-	ann->type = vx_ann_type(index);
+	vx_ann_classes(ann, index);
 	vx_meta_read(index, &ann->meta);
+	check_columns(ann);
 	if (ann->meta.metric != ann->type->metric)
 		vx_corrupt(index, VX_META_BLOCK,
 				   "metric %d does not fit operator class %s", ann->meta.metric,

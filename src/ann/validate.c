@@ -2,8 +2,9 @@
  * validate.c
  *		Checks an operator class of the access method `ann`.
  *
- * A class holds one ordering operator, whose float8 result sorts as btree's
- * float family does, and one support function; nothing else.
+ * A class of vectors holds one ordering operator, whose float8 result sorts as
+ * btree's float family does, and support function 1.  A class of a filter column
+ * holds search operators and support function 2.  Nothing else.
  */
 #include "postgres.h"
 
@@ -46,7 +47,8 @@ check_function(Validation *v, Form_pg_amproc form)
 
 	if (form->amproclefttype != form->amprocrighttype)
 		fault(v, "a support function with cross-type registration", name);
-	if (form->amprocnum != VX_ANN_SUPPORT_PROC)
+	if (form->amprocnum != VX_ANN_SUPPORT_PROC &&
+		form->amprocnum != VX_ANN_COLUMN_PROC)
 		fault(v, "a function with invalid support number", name);
 	else if (!check_amproc_signature(form->amproc, INTERNALOID, true, 1, 1,
 									 INTERNALOID))
@@ -54,12 +56,27 @@ check_function(Validation *v, Form_pg_amproc form)
 }
 
 static void
+check_search_operator(Validation *v, Form_pg_amop form, const char *name)
+{
+	if (form->amoppurpose != AMOP_SEARCH)
+		fault(v, "an operator that is not for searching", name);
+	if (!check_amop_signature(form->amopopr, BOOLOID, form->amoplefttype,
+							  form->amoprighttype))
+		fault(v, "an operator with wrong signature", name);
+}
+
+static void
 check_operator(Validation *v, Form_pg_amop form)
 {
 	const char *name = format_operator(form->amopopr);
 
-	if (form->amopstrategy != VX_ANN_DISTANCE_STRATEGY)
+	if (form->amopstrategy < 1 || form->amopstrategy > VX_ANN_STRATEGIES)
 		fault(v, "an operator with invalid strategy number", name);
+	if (form->amopstrategy != VX_ANN_DISTANCE_STRATEGY)
+	{
+		check_search_operator(v, form, name);
+		return;
+	}
 	if (form->amoppurpose != AMOP_ORDER)
 		fault(v, "an operator that is not for ordering", name);
 	else if (!opfamily_can_sort_type(form->amopsortfamily, FLOAT8OID))
@@ -71,12 +88,13 @@ check_operator(Validation *v, Form_pg_amop form)
 		fault(v, "an operator with wrong signature", name);
 }
 
-/* The class itself must have its operator and its support function. */
+/* The class itself must have its operators and its support function. */
 static void
 check_complete(Validation *v, CatCList *operators, CatCList *functions)
 {
 	uint64 operator_set = 0;
 	uint64 function_set = 0;
+	const uint64 ordering = UINT64CONST(1) << VX_ANN_DISTANCE_STRATEGY;
 	ListCell *lc;
 
 	foreach (lc, identify_opfamily_groups(operators, functions))
@@ -89,7 +107,13 @@ check_complete(Validation *v, CatCList *operators, CatCList *functions)
 			function_set = group->functionset;
 		}
 	}
-	if ((operator_set & (UINT64CONST(1) << VX_ANN_DISTANCE_STRATEGY)) == 0)
+	if ((function_set & (UINT64CONST(1) << VX_ANN_COLUMN_PROC)) != 0)
+	{
+		if ((operator_set & ~ordering) == 0)
+			fault(v, "no search operator for type", format_type_be(v->type));
+		return;
+	}
+	if ((operator_set & ordering) == 0)
 		fault(v, "no ordering operator for type", format_type_be(v->type));
 	if ((function_set & (UINT64CONST(1) << VX_ANN_SUPPORT_PROC)) == 0)
 		fault(v, "no support function for type", format_type_be(v->type));

@@ -184,6 +184,9 @@ vx_walk_list(VxScan *scan, uint32 list_id, BlockNumber head,
 
 /* --- candidates ------------------------------------------------------------------ */
 
+/* Where more than this part of a page's rows pass, all are scored at once. */
+#define SCORE_ALL_SHARE 4
+
 typedef struct ScoreWalk
 {
 	VxTerms terms;
@@ -236,7 +239,74 @@ add_candidate(VxScan *scan, const ItemPointerData *tid, float est, float low)
 	candidate->low = low;
 	candidate->tid = *tid;
 	scan->candidates.count++;
-	vx_smallest_add(&scan->top, 2.0 * est - low);
+	if (low > -get_float4_infinity())
+		vx_smallest_add(&scan->top, 2.0 * est - low);
+}
+
+/* So few rows pass that they are fetched without a look at their codes. */
+static void
+add_unscored(VxScan *scan, Page page, const uint64 *pass)
+{
+	const ItemPointerData *tids =
+		vx_plane(page, scan->ann.lead.tids, ItemPointerData);
+	int slots = scan->ann.lead.slots;
+
+	for (int slot = vx_bit_next(pass, slots, 0); slot < slots;
+		 slot = vx_bit_next(pass, slots, slot + 1))
+		add_candidate(scan, &tids[slot], get_float4_infinity(),
+					  -get_float4_infinity());
+}
+
+/* Scores one entry of a page. */
+static void
+score_slot(VxScan *scan, const VxListQuery *terms, Page page, int slot)
+{
+	const VxLeadLayout *layout = &scan->ann.lead;
+	VxFactors factors = {vx_plane(page, layout->f, float) + slot,
+						 vx_plane(page, layout->n, float) + slot,
+						 vx_plane(page, layout->sn, uint16) + slot,
+						 vx_plane(page, layout->en, uint16) + slot};
+
+	vx_score(&scan->query, &scan->ann.quantizer, terms,
+			 vx_plane(page, layout->codes, uint8) +
+				 (Size) slot * layout->code_bytes,
+			 &factors, 1, NULL, scan->dots, scan->est, scan->low);
+}
+
+/* Scores the entries of a page that pass the filter. */
+static void
+narrow_visit(VxScan *scan, void *arg, Page page, Page ahead)
+{
+	ScoreWalk *walk = arg;
+	const VxLeadLayout *layout = &scan->ann.lead;
+	const ItemPointerData *tids = vx_plane(page, layout->tids, ItemPointerData);
+	int rows =
+		vx_used_slots(vx_plane(page, layout->live, uint64), layout->slots);
+	uint64 pass[VX_SLOT_WORDS_MAX] = {0};
+	int passed = vx_filter_slots(scan, layout, page, rows, pass);
+	bool all = passed > rows / SCORE_ALL_SHARE;
+
+	scan->rows_scanned += vx_page_lead(page)->live;
+	scan->rows_passed += passed;
+	if (passed > 0 && scan->exact)
+	{
+		add_unscored(scan, page, pass);
+		return;
+	}
+	if (all)
+		vx_score_page(scan, &walk->terms.whole, page, ahead);
+	for (int slot = vx_bit_next(pass, rows, 0); slot < rows;
+		 slot = vx_bit_next(pass, rows, slot + 1))
+	{
+		int at = all ? slot : 0;
+
+		if (!all)
+			score_slot(scan, &walk->terms.whole, page, slot);
+		if (scan->low[at] <= vx_smallest_top(&scan->top))
+			add_candidate(scan, &tids[slot], scan->est[at], scan->low[at]);
+		else
+			scan->cut = true;
+	}
 }
 
 /* Scores the entries of a page. */
@@ -263,6 +333,7 @@ score_visit(VxScan *scan, void *arg, Page page, Page ahead)
 		top = vx_smallest_top(&scan->top);
 	}
 	scan->rows_scanned += vx_page_lead(page)->live;
+	scan->rows_passed += vx_page_lead(page)->live;
 }
 
 /* The same for a lead whose codes are in two planes. */
@@ -273,9 +344,16 @@ score_follow(VxScan *scan, void *arg, BlockNumber block)
 	VxGroup *group = scan->group;
 	const ItemPointerData *tids =
 		vx_plane(group->lead, scan->ann.lead.tids, ItemPointerData);
-	int live = vx_page_lead(group->lead)->live;
 	int64 refined = scan->work.refined;
 
+	if (scan->exact || group->passed == 0)
+	{
+		if (group->passed > 0)
+			add_unscored(scan, group->lead, group->pass);
+		scan->rows_scanned += group->live;
+		scan->rows_passed += group->passed;
+		return true;
+	}
 	if (!vx_group_first(scan, &walk->terms, block))
 		return false;
 	vx_group_keep(scan, vx_smallest_top(&scan->top));
@@ -292,9 +370,10 @@ score_follow(VxScan *scan, void *arg, BlockNumber block)
 				scan->cut = true;
 		}
 	} while (group->count > 0);
-	if (scan->work.refined - refined < live)
+	if (scan->work.refined - refined < group->passed)
 		scan->cut = true;
-	scan->rows_scanned += live;
+	scan->rows_scanned += group->live;
+	scan->rows_passed += group->passed;
 	return true;
 }
 
@@ -336,6 +415,8 @@ vx_walk_candidates(VxScan *scan, int i)
 		visitor.visit = vx_group_copy;
 		visitor.follow = score_follow;
 	}
+	else if (scan->narrow)
+		visitor.visit = narrow_visit;
 
 	vx_ahead_lists(scan, i);
 	if (i + 1 < scan->list_count)

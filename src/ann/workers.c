@@ -279,8 +279,8 @@ begin_merge(VxBuildTeam *team, VxBuild *build)
 	coordinate->isWorker = false;
 	coordinate->nParticipants = team->context->nworkers_launched + 1;
 	coordinate->sharedsort = team->sort;
-	vx_rowsort_begin(&build->rows, build->ann.lead.code_bytes, build->memory,
-					 coordinate);
+	vx_rowsort_begin(&build->rows, build->ann.values_bytes,
+					 build->ann.lead.code_bytes, build->memory, coordinate);
 	vx_rowsort_perform(&build->rows);
 }
 
@@ -353,7 +353,7 @@ join_build(VxBuild *build, const Shared *shared, float *vectors)
 	build->options = vx_ann_options(build->index);
 	build->memory = shared->memory;
 	build->ann.index = build->index;
-	build->ann.type = vx_ann_type(build->index);
+	vx_ann_classes(&build->ann, build->index);
 	build->ann.meta = shared->meta;
 	vx_ann_derive(&build->ann);
 	memcpy(build->ann.centre, vectors, vx_build_vector_bytes(build));

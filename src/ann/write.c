@@ -150,7 +150,7 @@ fill_lead(VxWriter *w, VxSpan *span)
 		const VxSortedRow *row = vx_write_next(w, span);
 
 		vx_entry_put((Page) w->image, span->layout, slot, &row->tid,
-					 &row->entry, row->code);
+					 row->values, &row->entry, row->code);
 	}
 	vx_write_done(w, span, count);
 }

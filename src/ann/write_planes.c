@@ -64,7 +64,8 @@ add_row(VxWriter *w, const VxSpan *span, BlockNumber lead, int slot, int count,
 	const VxSortedRow *row = vx_write_next(w, span);
 	int last = vx_sign_page_last(layout, slot);
 
-	vx_entry_put((Page) w->image, layout, slot, &row->tid, &row->entry, NULL);
+	vx_entry_put((Page) w->image, layout, slot, &row->tid, row->values,
+				 &row->entry, NULL);
 	vx_unpack(row->code, ann->dims, ann->quantizer.bits, w->levels);
 	for (int i = vx_sign_page_first(layout, slot); i <= last; i++)
 		vx_entry_put_signs((Page) sign_image(w, i), ann, slot, i, w->levels);

@@ -37,6 +37,7 @@ typedef struct HeapCheck
 	uint8 *code;
 	uint8 *stored; /* code of a slot, for layout P */
 	uint8 *levels;
+	uint8 *values; /* of the filter columns */
 	MemoryContext row_context;
 } HeapCheck;
 
@@ -149,6 +150,29 @@ check_code(HeapCheck *heap, ItemPointer tid, const VxPlace *place)
 				   ItemPointerGetOffsetNumber(tid), slot);
 }
 
+/* Does the slot hold the row's values of the filter columns? */
+static void
+check_values(HeapCheck *heap, ItemPointer tid, const VxPlace *place)
+{
+	const VxAnnIndex *ann = &heap->check->ann;
+	const VxLeadLayout *layout =
+		place->list_id < VX_LIST_FIRST ? &ann->special : &ann->lead;
+	Buffer buffer;
+	Page page = vx_lead_lock(ann->index, place->block, VX_SHARE, place->list_id,
+							 NULL, &buffer);
+	bool same = page == NULL ||
+				vx_values_equal(page, layout, place->slot, heap->values);
+
+	if (page != NULL)
+		vx_page_unlock(buffer);
+	if (!same)
+		vx_corrupt(ann->index, place->block,
+				   "invariant I16: heap row (%u,%u) has other values of filter "
+				   "columns than slot %d",
+				   ItemPointerGetBlockNumber(tid),
+				   ItemPointerGetOffsetNumber(tid), place->slot);
+}
+
 /* The special list a value belongs to, or none. */
 static uint32
 special_list(VxValueKind kind)
@@ -193,6 +217,12 @@ check_row(Relation index, ItemPointer tid, Datum *values, bool *isnull,
 				   ItemPointerGetOffsetNumber(tid), place->list_id);
 	if (special == VX_LIST_NONE)
 		check_code(heap, tid, place);
+	if (ann->columns.count > 0)
+	{
+		vx_values_pack(ann->column, ann->columns.count, values + 1, isnull + 1,
+					   heap->values);
+		check_values(heap, tid, place);
+	}
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(heap->row_context);
 }
@@ -213,6 +243,7 @@ begin(VxCheck *check)
 	heap->code = palloc(check->ann.lead.code_bytes);
 	heap->stored = palloc(check->ann.lead.code_bytes);
 	heap->levels = palloc(dims);
+	heap->values = palloc(check->ann.values_bytes);
 	heap->row_context = AllocSetContextCreate(
 		CurrentMemoryContext, "ann_check row", ALLOCSET_DEFAULT_SIZES);
 	heap->ahead =

@@ -89,7 +89,7 @@ estimate_bytes(Estimate *e, const VxBuild *build, int64 rows, int dims)
 	double pages = vx_build_front_pages(dims, e->lists);
 
 	(void) vx_lead_layout(vx_ann_layout(dims, build->options), dims,
-						  VX_BITS_DEFAULT, &lead);
+						  VX_BITS_DEFAULT, &build->ann.columns, &lead);
 	pages += list_pages((double) rows, e->lists, &lead);
 	e->bytes = (int64) rint(pages) * BLCKSZ;
 }

@@ -15,7 +15,7 @@
 
 PG_FUNCTION_INFO_V1(ann_last_scan);
 
-#define LAST_SCAN_COLUMNS 13
+#define LAST_SCAN_COLUMNS 14
 
 static const char *
 stop_name(VxScanStop stop)
@@ -54,6 +54,7 @@ ann_last_scan(PG_FUNCTION_ARGS)
 	values[i++] = Int32GetDatum(work->lists);
 	values[i++] = Int32GetDatum(work->probed);
 	values[i++] = Int64GetDatum(work->entries);
+	values[i++] = Int64GetDatum(work->filtered);
 	values[i++] = Int64GetDatum(work->refined);
 	values[i++] = Int64GetDatum(work->candidates);
 	values[i++] = Int64GetDatum(work->fetched);

@@ -22,6 +22,7 @@ const VxKernels vx_kernels_avx2 = {
 	.sign_sums = vx_avx2_sign_sums,
 	.rest_dots = vx_avx2_rest_dots,
 	.bound = vx_avx2_bound,
+	.in_range = vx_avx2_in_range,
 	.hadamard = vx_avx2_hadamard,
 	.flip_signs = vx_avx2_flip_signs,
 	.butterfly = vx_avx2_butterfly,

@@ -54,6 +54,8 @@ extern void vx_avx2_rest_dots(const uint8_t *rows, const uint16_t *index,
 extern void vx_avx2_bound(const VxListQuery *q, const VxFactors *factors,
 						  const int32_t *dots, int rows, float *est,
 						  float *low);
+extern void vx_avx2_in_range(const void *values, int width, int count,
+							 int64_t low, int64_t high, uint64_t *bits);
 extern void vx_avx2_hadamard(float *x, int n, float scale);
 extern void vx_avx2_flip_signs(float *x, const uint8_t *signs, int dim);
 extern void vx_avx2_butterfly(float *x, int count, int gap, float scale);

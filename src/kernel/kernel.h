@@ -146,6 +146,14 @@ typedef struct VxKernels
 				  const int32_t *dots, int rows, float *est, float *low);
 
 	/*
+	 * Filters: sets bit i mod 64 of bits[i / 64] where low <= values[i] <= high,
+	 * i < count; other bits stay as they are.  values: signed integers of width
+	 * bytes: 1, 2, 4 or 8; low and high are within their range.
+	 */
+	void (*in_range)(const void *values, int width, int count, int64_t low,
+					 int64_t high, uint64_t *bits);
+
+	/*
 	 * The kernels from here on feed stored codes, so they are bit-equal on
 	 * every level: a fixed order of operations, no fused multiply-add.  Sums
 	 * are taken in 8 lanes (term i into lane i mod 8), and the lanes are added

@@ -40,6 +40,8 @@ extern void vx_scalar_bound(const VxListQuery *q, const VxFactors *factors,
 							const int32_t *dots, int rows, float *est,
 							float *low);
 extern void vx_scalar_hadamard(float *x, int n, float scale);
+extern void vx_scalar_in_range(const void *values, int width, int count,
+							   int64_t low, int64_t high, uint64_t *bits);
 extern void vx_scalar_sign_sums(const uint8_t *units, int count,
 								const uint8_t *lut, const uint8_t *ahead,
 								int32_t *sums);

@@ -299,6 +299,7 @@ const VxKernels vx_kernels_scalar = {
 	.sign_sums = vx_scalar_sign_sums,
 	.rest_dots = vx_scalar_rest_dots,
 	.bound = vx_scalar_bound,
+	.in_range = vx_scalar_in_range,
 	.hadamard = vx_scalar_hadamard,
 	.flip_signs = flip_signs,
 	.butterfly = butterfly,

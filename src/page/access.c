@@ -200,8 +200,9 @@ check_meta(Relation index, const VxMeta *meta)
 	if (meta->format == 0 || meta->dims < 1 || meta->dims > VX_DIM_MAX ||
 		(meta->bits != 4 && meta->bits != 8) || meta->metric < VX_METRIC_L2 ||
 		meta->metric > VX_METRIC_COSINE || meta->layout < VX_LAYOUT_WHOLE ||
-		meta->layout > VX_LAYOUT_PLANES || meta->columns != 0 ||
-		!isfinite(meta->t0) || meta->t0 <= 0)
+		meta->layout > VX_LAYOUT_PLANES ||
+		meta->columns > VX_FILTER_COLUMNS_MAX || !isfinite(meta->t0) ||
+		meta->t0 <= 0)
 		vx_corrupt(index, VX_META_BLOCK,
 				   "metapage says %u dimensions, %d bits, metric %d, "
 				   "layout %d",

@@ -22,7 +22,21 @@ bitmap_bytes(int slots)
 	return (slots + 63) / 64 * 8;
 }
 
-/* Fills the offsets; form, slots, bytes and pages are set. */
+/* Places the filter columns of a width; returns where they end. */
+static int
+place_columns(VxLeadLayout *layout, int width, int at)
+{
+	for (int i = 0; i < layout->columns; i++)
+	{
+		if (layout->column[i].width != width)
+			continue;
+		layout->column[i].at = at;
+		at += width * layout->slots;
+	}
+	return at;
+}
+
+/* Fills the offsets; form, slots, bytes, pages and widths are set. */
 static void
 place_planes(VxLeadLayout *layout)
 {
@@ -38,12 +52,18 @@ place_planes(VxLeadLayout *layout)
 	at += bitmap_bytes(slots);
 	layout->killed = at;
 	at += bitmap_bytes(slots);
+	layout->nulls = at;
+	at += layout->columns * bitmap_bytes(slots);
+	layout->fixed = at;
+	at = place_columns(layout, 16, at);
+	at = place_columns(layout, 8, at);
 	layout->f = at;
 	at += 4 * (whole + planes);
 	layout->n = at;
 	at += 4 * (whole + planes);
 	layout->sign_f = at;
 	at += 4 * planes;
+	at = place_columns(layout, 4, at);
 	layout->sn = at;
 	at += 2 * (whole + planes);
 	layout->en = at;
@@ -52,31 +72,50 @@ place_planes(VxLeadLayout *layout)
 	at += 2 * planes;
 	layout->sign_en = at;
 	at += 2 * planes;
+	at = place_columns(layout, 2, at);
 	layout->tids = at;
 	at += TID_BYTES * slots;
+	at = place_columns(layout, 1, at);
 	layout->codes = at;
 	at += layout->code_bytes * whole;
 	layout->end = at;
 }
 
-/* The largest slots whose planes end within the page. */
+/*
+ * The largest slots whose planes end within the page; entry_bytes without the
+ * filter columns.
+ */
 static int
-slots_that_fit(int entry_bytes)
+slots_that_fit(const VxLeadLayout *layout, int entry_bytes)
 {
 	int room = VX_PAGE_END - VX_LEAD_PLANES_AT;
-	int slots = room / entry_bytes;
+	int bitmaps = 2 + layout->columns;
+	int slots;
 
-	while (slots > 0 && 2 * bitmap_bytes(slots) + slots * entry_bytes > room)
+	for (int i = 0; i < layout->columns; i++)
+		entry_bytes += layout->column[i].width;
+	slots = room / entry_bytes;
+	while (slots > 0 &&
+		   bitmaps * bitmap_bytes(slots) + slots * entry_bytes > room)
 		slots--;
 	return slots;
 }
 
+static void
+set_columns(VxLeadLayout *layout, const VxColumns *columns)
+{
+	layout->columns = columns->count;
+	for (int i = 0; i < columns->count; i++)
+		layout->column[i].width = columns->width[i];
+}
+
 void
-vx_special_layout(VxLeadLayout *layout)
+vx_special_layout(const VxColumns *columns, VxLeadLayout *layout)
 {
 	memset(layout, 0, sizeof(VxLeadLayout));
 	layout->form = VX_FORM_TIDS;
-	layout->slots = slots_that_fit(TID_BYTES);
+	set_columns(layout, columns);
+	layout->slots = slots_that_fit(layout, TID_BYTES);
 	place_planes(layout);
 }
 
@@ -108,15 +147,17 @@ choose_slots(VxLeadLayout *layout)
 }
 
 bool
-vx_lead_layout(VxLayout form, int dims, int bits, VxLeadLayout *layout)
+vx_lead_layout(VxLayout form, int dims, int bits, const VxColumns *columns,
+			   VxLeadLayout *layout)
 {
 	memset(layout, 0, sizeof(VxLeadLayout));
+	set_columns(layout, columns);
 	layout->code_bytes = vx_code_bytes(dims, bits);
 	if (form == VX_LAYOUT_WHOLE)
 	{
 		layout->form = VX_FORM_WHOLE;
-		layout->slots =
-			slots_that_fit(TID_BYTES + FACTOR_BYTES + layout->code_bytes);
+		layout->slots = slots_that_fit(layout, TID_BYTES + FACTOR_BYTES +
+												   layout->code_bytes);
 		place_planes(layout);
 	}
 	else if (bits == 4)

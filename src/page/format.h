@@ -66,6 +66,19 @@ StaticAssertDecl(BLCKSZ != 8192 || VX_PAGE_END == 8184, "page end");
 
 #define VX_FILTER_COLUMNS_MAX 31
 
+/* What a filter column holds of a value. */
+typedef enum VxColumnKind
+{
+	VX_COLUMN_VALUE = 1,	 /* the value itself */
+	VX_COLUMN_HASH = 2,		 /* 64 bits of a hash: equal values are equal */
+	VX_COLUMN_SIGNATURE = 3, /* a bit for each element of an array */
+} VxColumnKind;
+
+#define VX_COLUMN_WIDTH_MAX 16
+
+/* Of the hashes and signatures in filter columns. */
+#define VX_HASH_VERSION 1
+
 typedef enum VxLayout
 {
 	VX_LAYOUT_WHOLE = 1,  /* W: whole codes on the lead */
@@ -263,10 +276,25 @@ typedef enum VxLeadForm
 	VX_FORM_PLANES, /* factors; the codes are on code pages: layout P */
 } VxLeadForm;
 
+/* The filter columns of an index: bytes of a value of each. */
+typedef struct VxColumns
+{
+	int count;
+	uint8 width[VX_FILTER_COLUMNS_MAX]; /* 1, 2, 4, 8 or 16 */
+} VxColumns;
+
+/* A plane of values of a filter column. */
+typedef struct VxColumnPlane
+{
+	uint16 at;
+	uint16 width;
+} VxColumnPlane;
+
 /*
  * Where the planes of a lead lie, as byte offsets in the page.  By falling
- * alignment: code table, bitmaps, factors of float4 and of float2, heap pointers,
- * codes.
+ * alignment: code table, bitmaps, filter columns of 16 and 8 bytes, factors of
+ * float4, columns of 4 bytes, factors of float2, columns of 2 bytes, heap
+ * pointers, columns of 1 byte, codes.
  */
 typedef struct VxLeadLayout
 {
@@ -284,6 +312,8 @@ typedef struct VxLeadLayout
 	/* Offsets: */
 	uint16 live;   /* bitmap of 64-bit words */
 	uint16 killed; /* bitmap of 64-bit words */
+	uint16 nulls;  /* a bitmap for each filter column */
+	uint16 fixed;  /* what is before: as many bytes, however many rows */
 	uint16 f;
 	uint16 n;
 	uint16 sign_f; /* layout P, as sign_sn and sign_en */
@@ -294,20 +324,27 @@ typedef struct VxLeadLayout
 	uint16 tids;
 	uint16 codes; /* layout W */
 	uint16 end;
+	int columns;
+	VxColumnPlane column[VX_FILTER_COLUMNS_MAX];
 } VxLeadLayout;
 
 /* Code pages of a lead at most. */
 #define VX_CODE_PAGES_MAX 64
+
+/* Words of a bitmap of the slots of any lead. */
+#define VX_SLOT_WORDS_MAX                                                      \
+	((int) ((VX_PAGE_END - VX_LEAD_PLANES_AT) / sizeof(ItemPointerData) / 64 + \
+			1))
 
 /*
  * The layout of ordinary leads.  False when not even one entry fits, or codes of
  * 8 bits are to be split in planes, which is not defined.
  */
 extern bool vx_lead_layout(VxLayout form, int dims, int bits,
-						   VxLeadLayout *layout);
+						   const VxColumns *columns, VxLeadLayout *layout);
 
 /* The layout of special leads. */
-extern void vx_special_layout(VxLeadLayout *layout);
+extern void vx_special_layout(const VxColumns *columns, VxLeadLayout *layout);
 
 /*
  * pd_lower of a lead whose slots before end have held rows.  Where whole codes
@@ -318,6 +355,9 @@ vx_lead_used(const VxLeadLayout *layout, int end)
 {
 	if (layout->form == VX_FORM_WHOLE)
 		return layout->codes + (Size) layout->code_bytes * end;
+	/* Behind the heap pointers there may be columns of one byte. */
+	if (layout->tids + sizeof(ItemPointerData) * layout->slots < layout->end)
+		return layout->end;
 	return layout->tids + sizeof(ItemPointerData) * end;
 }
 
@@ -484,6 +524,21 @@ static inline bool
 vx_bit(const uint64 *words, int slot)
 {
 	return (words[slot / 64] >> (slot % 64)) & 1;
+}
+
+/* The first bit set from slot on; slots or more when there is none. */
+static inline int
+vx_bit_next(const uint64 *words, int slots, int slot)
+{
+	while (slot < slots)
+	{
+		uint64 left = words[slot / 64] >> (slot % 64);
+
+		if (left != 0)
+			return slot + __builtin_ctzll(left);
+		slot = (slot / 64 + 1) * 64;
+	}
+	return slots;
 }
 
 static inline void

@@ -162,9 +162,10 @@ run(const UnitTest *tests, const char *only, int *passed, int *failed)
 int
 main(int argc, char **argv)
 {
-	const UnitTest *const all[] = {half_tests,	   kernel_tests,  plane_tests,
-								   exact_tests,	   rotate_tests,  encode_tests,
-								   estimate_tests, extreme_tests, kmeans_tests};
+	const UnitTest *const all[] = {half_tests,	 kernel_tests,	 plane_tests,
+								   filter_tests, exact_tests,	 rotate_tests,
+								   encode_tests, estimate_tests, extreme_tests,
+								   kmeans_tests};
 	int passed = 0;
 	int failed = 0;
 

@@ -18,6 +18,7 @@ typedef struct UnitTest
 extern const UnitTest half_tests[];
 extern const UnitTest kernel_tests[];
 extern const UnitTest plane_tests[];
+extern const UnitTest filter_tests[];
 extern const UnitTest exact_tests[];
 extern const UnitTest rotate_tests[];
 extern const UnitTest encode_tests[];
