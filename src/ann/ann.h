@@ -45,9 +45,6 @@
 #define VX_EPS_EXACT 4.0f
 #define VX_EPS_SIGNS 2.5f /* of lists, in the first of two stages */
 
-/* Of META's table, before filters are calibrated. */
-#define VX_LAMBDA_DEFAULT 1.05f
-
 /*
  * What an operator class tells about its type and metric.  One constant struct
  * per class, returned by its support function (support.c).
@@ -175,6 +172,8 @@ vx_lead_check_slots(Relation index, BlockNumber block, Page page,
 /* What META's table is for: target recalls, and numbers of rows. */
 extern double vx_calibration_target(int t);
 extern int vx_calibration_k(int k);
+/* How far beyond the k-th nearest row lists are visited under a filter. */
+extern float vx_calibration_lambda(int t);
 
 /* --- entry.c ---------------------------------------------------------------- */
 

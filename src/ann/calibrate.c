@@ -267,8 +267,9 @@ init_grid(Grid *grid, VxMetric metric)
 
 /* Where the mean recall crosses the target, between two points of the grid. */
 static VxCalibration
-cross(const Grid *grid, int k, double target, int queries, VxMetric metric)
+cross(const Grid *grid, int k, int t, int queries, VxMetric metric)
 {
+	double target = vx_calibration_target(t);
 	const double *recall = grid->sum.recall[k];
 	const double *shares = grid->sum.share[k];
 	double margin = Max(MARGIN, MARGIN_SHARE * (1 - target));
@@ -286,10 +287,10 @@ cross(const Grid *grid, int k, double target, int queries, VxMetric metric)
 				pow(grid->parameter[Max(g - 1, 0)] / grid->parameter[g], at);
 	share = (1 - at) * shares[g] + at * shares[Max(g - 1, 0)];
 	if (metric == VX_METRIC_IP)
-		return (VxCalibration){.lambda = VX_LAMBDA_DEFAULT,
+		return (VxCalibration){.lambda = vx_calibration_lambda(t),
 							   .share = pow(parameter, IP_SAFETY)};
 	return (VxCalibration){.kappa = parameter,
-						   .lambda = VX_LAMBDA_DEFAULT,
+						   .lambda = vx_calibration_lambda(t),
 						   .share = share / queries};
 }
 
@@ -298,8 +299,7 @@ fill_table(VxMeta *meta, const Grid *grid, int queries)
 {
 	for (int t = 0; t < VX_CALIBRATION_TARGETS; t++)
 		for (int k = 0; k < VX_CALIBRATION_KS; k++)
-			meta->table[t][k] =
-				cross(grid, k, vx_calibration_target(t), queries, meta->metric);
+			meta->table[t][k] = cross(grid, k, t, queries, meta->metric);
 }
 
 /* One record: META with the table. */

@@ -320,22 +320,57 @@ vx_probe_pressure(const VxScan *scan, double top, int64 wanted)
 		   (scale * sqrt(scan->rows_total * scan->rows_dense));
 }
 
+double
+vx_probe_lambda(const VxScan *scan)
+{
+	int t;
+	double at = position(Min(scan->recall, 0.9999), targets,
+						 VX_CALIBRATION_TARGETS, logit, &t);
+	const VxCalibration *low = &scan->ann.meta.table[t][0];
+	const VxCalibration *high = &scan->ann.meta.table[t + 1][0];
+
+	return (1 - at) * low->lambda + at * high->lambda;
+}
+
 /*
- * The rule under a filter, which leaves out rows about the query more than
- * elsewhere or less: a list is visited while its centroid is not much farther
- * than the k-th nearest of the rows that pass.
+ * How many entries count as scanned under a filter.  Where the rows that pass
+ * get denser the farther from the query, the nearer lists held fewer of them
+ * than the budget takes for granted, and count for less.
+ */
+static double
+narrow_scanned(const VxScan *scan)
+{
+	double scanned = scan->rows_scanned;
+	double recent = scan->recent_passed / Max(scan->recent_scanned, 1);
+	double even = scanned;
+
+	if (recent > 0)
+		even = Min(scanned, scan->rows_passed / recent);
+	return even * even / Max(scanned, 1);
+}
+
+/*
+ * The rule under a filter: the budget, with the k-th nearest of the rows that
+ * pass; and the next centroid must be farther away than that one, since a
+ * filter may leave out just the rows about the query.
  */
 static bool
 stop_narrow(const VxScan *scan)
 {
 	double top = vx_smallest_top(&scan->top);
 	double next = scan->lists[scan->next_list].key;
+	double ratio;
 
 	if (scan->exact || scan->rows_passed < scan->wanted)
 		return false;
 	if (scan->ann.type->metric == VX_METRIC_IP)
 		return next > top;
-	return next > VX_LAMBDA_DEFAULT * VX_LAMBDA_DEFAULT * top;
+	ratio = next / Max(top, 1e-30);
+	if (ratio <= scan->lambda * scan->lambda)
+		return false;
+	return narrow_scanned(scan) * ratio * ratio >
+		   scan->parameter * coarse_lists(scan) * growth(scan) *
+			   sqrt(scan->rows_total * scan->rows_dense);
 }
 
 bool
@@ -362,6 +397,19 @@ double
 vx_calibration_target(int t)
 {
 	return targets[t];
+}
+
+float
+vx_calibration_lambda(int t)
+{
+	/*
+	 * Measured on questions unlike the rows, under filters that have nothing to
+	 * do with them, that fit them, and that leave out what is near them.
+	 */
+	static const float lambdas[VX_CALIBRATION_TARGETS] = {1.03f, 1.06f, 1.095f,
+														  1.14f, 1.18f, 1.3f};
+
+	return lambdas[t];
 }
 
 int

@@ -150,6 +150,7 @@ annrescan(IndexScanDesc desc, ScanKey keys, int nkeys, ScanKey orderbys,
 	memset(&scan->filter, 0, sizeof(VxFilter));
 	scan->narrow = scan->exact = false;
 	scan->exact_rows = 0;
+	scan->recent_scanned = scan->recent_passed = 0;
 	scan->rows_scanned = scan->rows_passed = scan->returned = scan->wanted =
 		scan->rounds = 0;
 	scan->result_count = scan->result_capacity = 0;
@@ -266,6 +267,8 @@ begin_round(VxScan *scan)
 		return false;
 
 	scan->parameter = vx_probe_parameter(scan);
+	if (scan->narrow)
+		scan->lambda = vx_probe_lambda(scan);
 	vx_smallest_init(&scan->top, scan->wanted - scan->returned);
 	if (scan->cut)
 	{
@@ -274,6 +277,7 @@ begin_round(VxScan *scan)
 		scan->work.entries += scan->rows_scanned;
 		scan->work.filtered += scan->rows_scanned - scan->rows_passed;
 		scan->rows_scanned = scan->rows_passed = 0;
+		scan->recent_scanned = scan->recent_passed = 0;
 		scan->rows_expected = 0;
 		scan->cut = false;
 		for (int i = 0; i < scan->next_list; i++)

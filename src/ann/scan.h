@@ -205,17 +205,20 @@ typedef struct VxScan
 	VxDirList *lists;
 	VxVisit *visits;
 	int list_count;
-	int next_list;		  /* first list the rule has not reached */
-	double rows_total;	  /* of the directory */
-	double rows_dense;	  /* in lists around the query */
-	double rows_expected; /* of the lists walked, by the directory */
-	int64 rows_scanned;	  /* live entries of the lists walked */
-	int64 rows_passed;	  /* those of them that passed the filter */
+	int next_list;		   /* first list the rule has not reached */
+	double rows_total;	   /* of the directory */
+	double rows_dense;	   /* in lists around the query */
+	double rows_expected;  /* of the lists walked, by the directory */
+	int64 rows_scanned;	   /* live entries of the lists walked */
+	int64 rows_passed;	   /* those of them that passed the filter */
+	double recent_scanned; /* of the last third of the lists, about */
+	double recent_passed;
 
 	/* The top phase. */
 	VxScanPhase phase;
 	int64 wanted;	  /* rows this round is to confirm, in all */
 	double parameter; /* of the probing rule, for so many */
+	double lambda;	  /* and under a filter */
 	int64 returned;	  /* rows returned so far */
 	bool exhausted;	  /* nothing is left for another round */
 	bool cut;		  /* candidates above cut_key were left out */
@@ -284,6 +287,9 @@ extern void vx_probe_order(VxScan *scan);
 
 /* The rule's parameter for the recall asked for and the rows wanted. */
 extern double vx_probe_parameter(const VxScan *scan);
+
+/* How far beyond the k-th nearest row lists are visited under a filter. */
+extern double vx_probe_lambda(const VxScan *scan);
 
 /*
  * How much more than needed was scanned when a scan that wants so many rows, of

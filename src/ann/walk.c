@@ -187,10 +187,19 @@ vx_walk_list(VxScan *scan, uint32 list_id, BlockNumber head,
 /* Where more than this part of a page's rows pass, all are scored at once. */
 #define SCORE_ALL_SHARE 4
 
+/* So many rows, and so many times those wanted, are fetched without scoring. */
+#define EXACT_ROWS_MIN 100
+#define EXACT_ROWS_FACTOR 10
+
+/* So many entries must have been scanned before it is known how few pass. */
+#define EXACT_SCANNED_MIN 1000
+
 typedef struct ScoreWalk
 {
+	const VxDirList *list;
 	VxTerms terms;
-	bool full; /* the candidates' limit was hit */
+	bool ready; /* the terms are */
+	bool full;	/* the candidates' limit was hit */
 } ScoreWalk;
 
 static bool
@@ -253,8 +262,11 @@ add_unscored(VxScan *scan, Page page, const uint64 *pass)
 
 	for (int slot = vx_bit_next(pass, slots, 0); slot < slots;
 		 slot = vx_bit_next(pass, slots, slot + 1))
+	{
 		add_candidate(scan, &tids[slot], get_float4_infinity(),
 					  -get_float4_infinity());
+		scan->exact_rows++;
+	}
 }
 
 /* Scores one entry of a page. */
@@ -354,7 +366,10 @@ score_follow(VxScan *scan, void *arg, BlockNumber block)
 		scan->rows_passed += group->passed;
 		return true;
 	}
-	if (!vx_group_first(scan, &walk->terms, block))
+	/* Under a filter many lists have nothing to score. */
+	if (!walk->ready)
+		walk->ready = vx_walk_start(scan, walk->list, &walk->terms);
+	if (!walk->ready || !vx_group_first(scan, &walk->terms, block))
 		return false;
 	vx_group_keep(scan, vx_smallest_top(&scan->top));
 	do
@@ -402,12 +417,56 @@ vx_walk_start(VxScan *scan, const VxDirList *list, VxTerms *terms)
 	return true;
 }
 
+/*
+ * The share that passes of the lists walked lately: the older ones fade, so that
+ * about the last third of them counts.
+ */
+static void
+note_recent(VxScan *scan, int64 scanned, int64 passed)
+{
+	double keep = Max(0, 1 - 3.0 / Max(scan->next_list, 1));
+
+	scan->recent_scanned = scan->recent_scanned * keep + scanned;
+	scan->recent_passed = scan->recent_passed * keep + passed;
+}
+
+/*
+ * So few rows pass, as far as has been seen, that it is best to fetch them all;
+ * until more of them turn up than that.
+ */
+static void
+choose_exact(VxScan *scan)
+{
+	double most = Max(EXACT_ROWS_MIN, EXACT_ROWS_FACTOR * scan->wanted);
+	double expected = (double) scan->rows_passed / Max(scan->rows_scanned, 1) *
+					  Max(scan->rows_total, scan->rows_scanned);
+
+	if (!scan->narrow || scan->rows_scanned < EXACT_SCANNED_MIN)
+		return;
+	scan->exact = expected <= most && scan->exact_rows <= 2 * most;
+}
+
+static void
+ask_ahead(VxScan *scan, int i)
+{
+	VxDirList *list = &scan->lists[i];
+
+	vx_ahead_lists(scan, i);
+	if (i + 1 >= scan->list_count)
+		return;
+	if (!scan->exact)
+		vx_page_expect(scan->ann.index, list[1].cent_block);
+	vx_page_expect(scan->ann.index, list[1].head);
+}
+
 bool
 vx_walk_candidates(VxScan *scan, int i)
 {
 	VxDirList *list = &scan->lists[i];
-	ScoreWalk walk = {0};
+	ScoreWalk walk = {.list = list};
 	VxVisitor visitor = {score_prepare, score_visit, NULL, &walk};
+	int64 scanned = scan->rows_scanned;
+	int64 passed = scan->rows_passed;
 	uint64 stamp;
 
 	if (scan->group != NULL)
@@ -418,14 +477,14 @@ vx_walk_candidates(VxScan *scan, int i)
 	else if (scan->narrow)
 		visitor.visit = narrow_visit;
 
-	vx_ahead_lists(scan, i);
-	if (i + 1 < scan->list_count)
+	choose_exact(scan);
+	ask_ahead(scan, i);
+	if (!scan->exact && !(scan->narrow && scan->group != NULL))
 	{
-		vx_page_expect(scan->ann.index, list[1].cent_block);
-		vx_page_expect(scan->ann.index, list[1].head);
+		walk.ready = vx_walk_start(scan, list, &walk.terms);
+		if (!walk.ready)
+			return true; /* the list is gone: validation will tell */
 	}
-	if (!vx_walk_start(scan, list, &walk.terms))
-		return true; /* the list is gone: validation will tell */
 	if (vx_walk_list(scan, list->list_id, list->head, &scan->ann.lead, &visitor,
 					 &stamp))
 	{
@@ -434,6 +493,7 @@ vx_walk_candidates(VxScan *scan, int i)
 		scan->rows_expected +=
 			list->rows * (scan->part == NULL ? 1.0 : scan->part->share);
 	}
+	note_recent(scan, scan->rows_scanned - scanned, scan->rows_passed - passed);
 	return !walk.full;
 }
 

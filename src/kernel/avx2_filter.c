@@ -87,33 +87,43 @@ word_64(const uint8_t *at, int64_t low, int64_t high)
 	return ~word;
 }
 
+/* 64 values, as bits. */
+INLINE AVX2 uint64_t
+word(const uint8_t *at, int width, int64_t low, int64_t high)
+{
+	switch (width)
+	{
+		case 1:
+			return word_8(at, low, high);
+		case 2:
+			return word_16(at, low, high);
+		case 4:
+			return word_32(at, low, high);
+		default:
+			return word_64(at, low, high);
+	}
+}
+
 AVX2 void
 vx_avx2_in_range(const void *values, int width, int count, int64_t low,
 				 int64_t high, uint64_t *bits)
 {
 	const uint8_t *at = values;
+	uint8_t rest[64 * 8];
 	int words = count / 64;
+	int left = count % 64;
 
 	for (int w = 0; w < words; w++)
 	{
-		switch (width)
-		{
-			case 1:
-				bits[w] |= word_8(at, low, high);
-				break;
-			case 2:
-				bits[w] |= word_16(at, low, high);
-				break;
-			case 4:
-				bits[w] |= word_32(at, low, high);
-				break;
-			default:
-				bits[w] |= word_64(at, low, high);
-				break;
-		}
+		bits[w] |= word(at, width, low, high);
 		at += 64 * width;
 	}
-	vx_scalar_in_range(at, width, count % 64, low, high, bits + words);
+	if (left > 0)
+	{
+		memcpy(rest, at, (size_t) left * (size_t) width);
+		bits[words] |=
+			word(rest, width, low, high) & ((UINT64_C(1) << left) - 1);
+	}
 }
 
 #endif
