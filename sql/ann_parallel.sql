@@ -101,8 +101,8 @@ END $$;
 CREATE INDEX par_v ON par USING ann (v) WITH (lists = 0);
 SELECT * FROM par_shapes('<->', :'q');
 
--- Workers are taken when they save more than twice what core says it costs to
--- start them: of a cost of about 10, two workers and the leader save 6.
+-- Workers are taken when they save more than nine times what core says it costs
+-- to start them: of a cost of about 30, two workers and the leader save 17.
 SET parallel_setup_cost = 1.5;
 SELECT par_plan(format('SELECT id FROM par ORDER BY v <-> %L LIMIT 10', :'q'), 'Gather Merge');
 SET parallel_setup_cost = 4.5;

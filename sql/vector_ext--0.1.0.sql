@@ -33,16 +33,20 @@ CREATE TYPE vector (
 
 
 CREATE FUNCTION l2_distance(vector, vector) RETURNS float8
-	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
+	COST 100;
 
 CREATE FUNCTION inner_product(vector, vector) RETURNS float8
-	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
+	COST 100;
 
 CREATE FUNCTION cosine_distance(vector, vector) RETURNS float8
-	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
+	COST 100;
 
 CREATE FUNCTION l1_distance(vector, vector) RETURNS float8
-	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
+	COST 100;
 
 -- other public functions
 
@@ -99,13 +103,16 @@ CREATE FUNCTION vector_cmp(vector, vector) RETURNS integer
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
 CREATE FUNCTION vector_l2_squared_distance(vector, vector) RETURNS float8
-	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
+	COST 100;
 
 CREATE FUNCTION vector_negative_inner_product(vector, vector) RETURNS float8
-	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
+	COST 100;
 
 CREATE FUNCTION vector_spherical_distance(vector, vector) RETURNS float8
-	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
+	COST 100;
 
 -- aggregates
 
@@ -302,67 +309,83 @@ CREATE FUNCTION vector_array_support(internal) RETURNS internal
 
 CREATE FUNCTION vector_array_l2_distance(vector, integer[]) RETURNS float8
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
-	SUPPORT vector_array_support;
+	SUPPORT vector_array_support
+	COST 100;
 
 CREATE FUNCTION vector_array_l2_distance(vector, real[]) RETURNS float8
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
-	SUPPORT vector_array_support;
+	SUPPORT vector_array_support
+	COST 100;
 
 CREATE FUNCTION vector_array_l2_distance(vector, double precision[]) RETURNS float8
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
-	SUPPORT vector_array_support;
+	SUPPORT vector_array_support
+	COST 100;
 
 CREATE FUNCTION vector_array_l2_distance(vector, numeric[]) RETURNS float8
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
-	SUPPORT vector_array_support;
+	SUPPORT vector_array_support
+	COST 100;
 
 CREATE FUNCTION vector_array_negative_inner_product(vector, integer[]) RETURNS float8
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
-	SUPPORT vector_array_support;
+	SUPPORT vector_array_support
+	COST 100;
 
 CREATE FUNCTION vector_array_negative_inner_product(vector, real[]) RETURNS float8
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
-	SUPPORT vector_array_support;
+	SUPPORT vector_array_support
+	COST 100;
 
 CREATE FUNCTION vector_array_negative_inner_product(vector, double precision[]) RETURNS float8
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
-	SUPPORT vector_array_support;
+	SUPPORT vector_array_support
+	COST 100;
 
 CREATE FUNCTION vector_array_negative_inner_product(vector, numeric[]) RETURNS float8
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
-	SUPPORT vector_array_support;
+	SUPPORT vector_array_support
+	COST 100;
 
 CREATE FUNCTION vector_array_cosine_distance(vector, integer[]) RETURNS float8
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
-	SUPPORT vector_array_support;
+	SUPPORT vector_array_support
+	COST 100;
 
 CREATE FUNCTION vector_array_cosine_distance(vector, real[]) RETURNS float8
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
-	SUPPORT vector_array_support;
+	SUPPORT vector_array_support
+	COST 100;
 
 CREATE FUNCTION vector_array_cosine_distance(vector, double precision[]) RETURNS float8
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
-	SUPPORT vector_array_support;
+	SUPPORT vector_array_support
+	COST 100;
 
 CREATE FUNCTION vector_array_cosine_distance(vector, numeric[]) RETURNS float8
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
-	SUPPORT vector_array_support;
+	SUPPORT vector_array_support
+	COST 100;
 
 CREATE FUNCTION vector_array_l1_distance(vector, integer[]) RETURNS float8
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
-	SUPPORT vector_array_support;
+	SUPPORT vector_array_support
+	COST 100;
 
 CREATE FUNCTION vector_array_l1_distance(vector, real[]) RETURNS float8
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
-	SUPPORT vector_array_support;
+	SUPPORT vector_array_support
+	COST 100;
 
 CREATE FUNCTION vector_array_l1_distance(vector, double precision[]) RETURNS float8
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
-	SUPPORT vector_array_support;
+	SUPPORT vector_array_support
+	COST 100;
 
 CREATE FUNCTION vector_array_l1_distance(vector, numeric[]) RETURNS float8
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
-	SUPPORT vector_array_support;
+	SUPPORT vector_array_support
+	COST 100;
 
 CREATE OPERATOR <-> (
 	LEFTARG = vector, RIGHTARG = integer[], FUNCTION = vector_array_l2_distance

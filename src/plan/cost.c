@@ -1,11 +1,11 @@
 /*
  * cost.c
- *		What an ordered ann scan costs, for the planner.
+ *		What an ann scan costs, for the planner.
  *
  * Most of the work is done before the first row: reading the directory and the
- * lists that the recall asked for needs.  Codes are a fraction of the rows'
- * bytes, and core's sequential scan does not pay for detoasting wide vectors, so
- * pages here are charged below seq_page_cost.
+ * lists that the recall asked for needs.  Costs follow times measured with pages
+ * in memory (docs/decisions/0012), where 1 is about 2 microseconds: core charges
+ * a row that a bitmap fetches so much that this is what compares with it.
  */
 #include "postgres.h"
 
@@ -22,17 +22,28 @@
 #include "plan/cost.h"
 #include "vector_ext.h"
 
-/* A page of codes, in seq_page_costs: it is read in order and not unpacked. */
-#define PAGE_FACTOR 0.1
+/* A lead, in seq_page_costs: found, locked, checked, its columns tested. */
+#define LEAD_FACTOR 0.3
+
+/* A code page that is read in order, besides its entries. */
+#define CODE_PAGE_FACTOR 0.1
 
 /*
- * Of an index in layout P a scan reads the leads and the sign pages: a quarter of
- * the pages, and a few of the rest.
+ * An entry that is scored, by dimension, in cpu_operator_costs: by its signs
+ * (layout P), and by a whole code of so many bits (W).
  */
-#define PLANES_FACTOR 0.3
+#define SIGN_FACTOR (1.0 / 250)
+#define WHOLE_FACTOR(bits) ((bits) / 500.0)
 
-/* An entry, in cpu_operator_costs. */
-#define ENTRY_FACTOR 0.1
+/* A list, in cpu_operator_costs: of the directory, and visited. */
+#define LIST_FACTOR 10
+#define VISIT_FACTOR 400
+
+/* A row that is fetched without being scored, in seq_page_costs. */
+#define FETCH_FACTOR 2.0
+
+/* Rows that are fetched without a look at their codes, see walk.c. */
+#define EXACT_ROWS 100
 
 /* Share of the rows that is scanned at recall 0.95 with 502 lists. */
 #define SHARE_AT_95 0.10
@@ -78,8 +89,46 @@ visited_share(const VxMeta *meta)
 static Cost
 unshared_cost(const VxMeta *meta)
 {
-	return 3 * random_page_cost * PAGE_FACTOR +
-		   meta->list_count * cpu_operator_cost * ENTRY_FACTOR;
+	return 3 * random_page_cost +
+		   meta->list_count * cpu_operator_cost * LIST_FACTOR;
+}
+
+/* Pages that hold the entries of rows: leads, and what each scan reads of codes. */
+static void
+count_pages(const VxMeta *meta, double rows, double *leads, double *codes)
+{
+	*leads = rows / meta->slots + Max(meta->list_count, 1) / 2.0;
+	*codes = 0;
+	if (meta->layout == VX_LAYOUT_PLANES)
+		*codes = *leads * meta->sign_pages;
+}
+
+/*
+ * Visiting a share of the lists, when a share of the rows passes: before the
+ * first row goes out.
+ */
+static Cost
+visit_cost(const VxMeta *meta, double rows, double share, double passing)
+{
+	double leads;
+	double codes;
+	double factor = meta->layout == VX_LAYOUT_PLANES ? SIGN_FACTOR
+													 : WHOLE_FACTOR(meta->bits);
+	double lists = Max(meta->list_count, 1) * share;
+	/* Signs are read of 32 slots at a time, whole codes one by one. */
+	double touched = meta->layout == VX_LAYOUT_PLANES
+						 ? 1 - pow(1 - passing, VX_PLANE_SLOTS)
+						 : passing;
+	Cost cost;
+
+	count_pages(meta, rows, &leads, &codes);
+	cost = leads * share * LEAD_FACTOR * seq_page_cost;
+	if (rows * passing <= EXACT_ROWS)
+		return cost + rows * passing * share * FETCH_FACTOR * seq_page_cost;
+	return cost + codes * share * touched * CODE_PAGE_FACTOR * seq_page_cost +
+		   lists * Min(1, rows * passing / Max(lists, 1)) * VISIT_FACTOR *
+			   cpu_operator_cost +
+		   rows * share * touched * meta->dims * factor * cpu_operator_cost;
 }
 
 Cost
@@ -127,32 +176,32 @@ anncostestimate(PlannerInfo *root, IndexPath *path, double loop_count,
 	double rows = Max(info->tuples, 1);
 	Selectivity passing = filter_selectivity(root, path);
 	double share;
-	double first_pages;
-	double lead_share;
+	double leads;
+	double codes;
 	VxMeta meta;
 
 	vx_meta_read(index, &meta);
 	index_close(index, NoLock);
 
-	lead_share = meta.layout == VX_LAYOUT_PLANES ? PLANES_FACTOR : 1;
 	share = path->indexorderbys != NIL ? visited_share(&meta) : 1;
 	if (path->indexclauses != NIL)
 		share = widened_share(share, passing);
-	first_pages = Max(1, info->pages * share * lead_share);
-	*startup_cost = unshared_cost(&meta) +
-					first_pages * seq_page_cost * PAGE_FACTOR +
-					rows * share * cpu_operator_cost * ENTRY_FACTOR;
+	count_pages(&meta, rows, &leads, &codes);
+	if (path->indexorderbys == NIL)
+		*startup_cost =
+			unshared_cost(&meta) + leads * LEAD_FACTOR * seq_page_cost;
+	else
+		*startup_cost =
+			unshared_cost(&meta) + visit_cost(&meta, rows, share, passing);
 	/* The rest of the rows: the other lists, and a sort of everything. */
 	*total_cost =
-		*startup_cost +
-		Max(0, info->pages * lead_share - first_pages) * seq_page_cost *
-			PAGE_FACTOR +
+		*startup_cost + leads * (1 - share) * LEAD_FACTOR * seq_page_cost +
 		rows * passing *
 			(cpu_index_tuple_cost + cpu_operator_cost * log(rows + 1));
 	*selectivity = passing;
 	*correlation = 0;
 	/* Of this only the number of workers depends. */
-	*pages = first_pages;
+	*pages = Max(1, (leads + codes) * share);
 
 	/*
 	 * Without an order it is of use only for what a filter or a partial index

@@ -25,9 +25,9 @@
 
 /*
  * No row is merged before every worker has one, and a scan of 14 ms is over before
- * they come: beside what core charges for starting them, so much of it again.
+ * they come: beside what core charges for starting them, so many times of it again.
  */
-#define START_FACTOR 1.0
+#define START_FACTOR 8.0
 
 static set_rel_pathlist_hook_type next_pathlist = NULL;
 
