@@ -15,7 +15,7 @@ KERNEL_OBJS = src/kernel/kernel.o src/kernel/scalar.o \
 QUANT_OBJS = src/quant/rotate.o src/quant/encode.o src/quant/query.o \
 	src/quant/planes.o src/quant/assign.o src/quant/kmeans.o src/quant/blas.o
 TYPE_OBJS = src/type/vector_io.o src/type/vector_distance.o src/type/vector_op.o \
-	src/type/vector_cast.o src/type/vector_array.o src/type/vector_agg.o
+	src/type/vector_cast.o src/type/vector_array.o src/type/vector_agg.o src/type/vector_ball.o
 PAGE_OBJS = src/page/pin.o src/page/access.o src/page/record.o src/page/alloc.o \
 	src/page/build.o src/page/capacity.o
 ANN_OBJS = src/ann/options.o src/ann/support.o src/ann/columns.o src/ann/filter_keys.o src/ann/filter.o src/ann/validate.o \
@@ -26,9 +26,10 @@ ANN_OBJS = src/ann/options.o src/ann/support.o src/ann/columns.o src/ann/filter_
 	src/ann/entry.o src/ann/put.o src/ann/insert.o src/ann/choose.o src/ann/birth.o \
 	src/ann/directory.o src/ann/probe.o \
 	src/ann/walk.o src/ann/group.o src/ann/ahead.o src/ann/candidates.o src/ann/rerank.o src/ann/drain.o \
-	src/ann/scan.o src/ann/parallel.o src/ann/bitmap.o src/ann/last_scan.o src/ann/vacuum.o \
+	src/ann/scan.o src/ann/rounds.o src/ann/range.o src/ann/parallel.o src/ann/bitmap.o src/ann/last_scan.o src/ann/vacuum.o \
 	src/ann/cleanup.o src/ann/sweep.o
-PLAN_OBJS = src/plan/cost.o src/plan/partial.o src/plan/limit.o
+PLAN_OBJS = src/plan/pathlist.o src/plan/match.o src/plan/order.o \
+	src/plan/cost.o src/plan/partial.o src/plan/limit.o
 INSPECT_OBJS = src/inspect/info.o src/inspect/lists.o src/inspect/check.o \
 	src/inspect/check_page.o src/inspect/check_directory.o \
 	src/inspect/check_list.o src/inspect/check_codes.o \

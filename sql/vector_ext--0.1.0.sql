@@ -489,19 +489,103 @@ CREATE FUNCTION ann_vector_ip_support(internal) RETURNS internal
 CREATE FUNCTION ann_vector_cosine_support(internal) RETURNS internal
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
+-- what the planner makes of conditions and orders, and nobody writes
+
+CREATE TYPE vector_ball;
+
+CREATE FUNCTION vector_ball_in(cstring, oid, integer) RETURNS vector_ball
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION vector_ball_out(vector_ball) RETURNS cstring
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE TYPE vector_ball (
+	INPUT = vector_ball_in, OUTPUT = vector_ball_out, ALIGNMENT = double,
+	STORAGE = extended
+);
+
+COMMENT ON TYPE vector_ball IS
+	'made by the planner: the vectors within a distance of another';
+
+CREATE FUNCTION vector_ball(vector, float8, bool) RETURNS vector_ball
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION vector_within_l2(vector, vector_ball) RETURNS bool
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
+	COST 100;
+
+CREATE OPERATOR <->@ (
+	LEFTARG = vector, RIGHTARG = vector_ball, FUNCTION = vector_within_l2,
+	RESTRICT = areasel, JOIN = areajoinsel
+);
+
+-- as <->, in an order that falls with it: NULL and NaN first; NaN first, NULL last
+CREATE OPERATOR <->| (
+	LEFTARG = vector, RIGHTARG = vector, FUNCTION = l2_distance
+);
+
+CREATE OPERATOR <->|| (
+	LEFTARG = vector, RIGHTARG = vector, FUNCTION = l2_distance
+);
+
+CREATE FUNCTION vector_within_ip(vector, vector_ball) RETURNS bool
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
+	COST 100;
+
+CREATE OPERATOR <#>@ (
+	LEFTARG = vector, RIGHTARG = vector_ball, FUNCTION = vector_within_ip,
+	RESTRICT = areasel, JOIN = areajoinsel
+);
+
+-- as <#>, in an order that falls with it: NULL and NaN first; NaN first, NULL last
+CREATE OPERATOR <#>| (
+	LEFTARG = vector, RIGHTARG = vector, FUNCTION = vector_negative_inner_product
+);
+
+CREATE OPERATOR <#>|| (
+	LEFTARG = vector, RIGHTARG = vector, FUNCTION = vector_negative_inner_product
+);
+
+CREATE FUNCTION vector_within_cosine(vector, vector_ball) RETURNS bool
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
+	COST 100;
+
+CREATE OPERATOR <=>@ (
+	LEFTARG = vector, RIGHTARG = vector_ball, FUNCTION = vector_within_cosine,
+	RESTRICT = areasel, JOIN = areajoinsel
+);
+
+-- as <=>, in an order that falls with it: NULL and NaN first; NaN first, NULL last
+CREATE OPERATOR <=>| (
+	LEFTARG = vector, RIGHTARG = vector, FUNCTION = cosine_distance
+);
+
+CREATE OPERATOR <=>|| (
+	LEFTARG = vector, RIGHTARG = vector, FUNCTION = cosine_distance
+);
+
 CREATE OPERATOR CLASS vector_l2_ops
 	DEFAULT FOR TYPE vector USING ann AS
 	OPERATOR 1 <-> (vector, vector) FOR ORDER BY float_ops,
+	OPERATOR 9 <->@ (vector, vector_ball),
+	OPERATOR 10 <->| (vector, vector) FOR ORDER BY float_ops,
+	OPERATOR 11 <->|| (vector, vector) FOR ORDER BY float_ops,
 	FUNCTION 1 (vector, vector) ann_vector_l2_support(internal);
 
 CREATE OPERATOR CLASS vector_ip_ops
 	FOR TYPE vector USING ann AS
 	OPERATOR 1 <#> (vector, vector) FOR ORDER BY float_ops,
+	OPERATOR 9 <#>@ (vector, vector_ball),
+	OPERATOR 10 <#>| (vector, vector) FOR ORDER BY float_ops,
+	OPERATOR 11 <#>|| (vector, vector) FOR ORDER BY float_ops,
 	FUNCTION 1 (vector, vector) ann_vector_ip_support(internal);
 
 CREATE OPERATOR CLASS vector_cosine_ops
 	FOR TYPE vector USING ann AS
 	OPERATOR 1 <=> (vector, vector) FOR ORDER BY float_ops,
+	OPERATOR 9 <=>@ (vector, vector_ball),
+	OPERATOR 10 <=>| (vector, vector) FOR ORDER BY float_ops,
+	OPERATOR 11 <=>|| (vector, vector) FOR ORDER BY float_ops,
 	FUNCTION 1 (vector, vector) ann_vector_cosine_support(internal);
 
 -- filter columns: what is stored of a value is said by a constant, too

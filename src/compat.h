@@ -14,6 +14,7 @@
 #include "access/genam.h"
 #include "access/htup_details.h"
 #include "access/relscan.h"
+#include "access/stratnum.h"
 #include "access/xact.h"
 #include "catalog/pg_class.h"
 #include "commands/vacuum.h"
@@ -21,6 +22,7 @@
 #include "miscadmin.h"
 #include "nodes/pathnodes.h"
 #include "optimizer/optimizer.h"
+#include "optimizer/paths.h"
 #include "storage/bufmgr.h"
 #include "storage/lmgr.h"
 #include "utils/acl.h"
@@ -210,6 +212,53 @@ vx_compat_forbid_path(Path *path)
 {
 #if PG_VERSION_NUM >= 180000
 	path->disabled_nodes += 2;
+#endif
+}
+
+/* Is the path key's order from high to low? */
+static inline bool
+vx_compat_descends(const PathKey *key)
+{
+#if PG_VERSION_NUM >= 180000
+	return key->pk_cmptype == COMPARE_GT;
+#else
+	return key->pk_strategy == BTGreaterStrategyNumber;
+#endif
+}
+
+/* The members of an equivalence class that concern a relation, one by one. */
+typedef struct VxMemberIterator
+{
+#if PG_VERSION_NUM >= 180000
+	EquivalenceMemberIterator core;
+#else
+	const List *members;
+	int next;
+#endif
+} VxMemberIterator;
+
+static inline void
+vx_compat_members_begin(VxMemberIterator *iterator, EquivalenceClass *class,
+						Relids relids)
+{
+#if PG_VERSION_NUM >= 180000
+	setup_eclass_member_iterator(&iterator->core, class, relids);
+#else
+	(void) relids;
+	iterator->members = class->ec_members;
+	iterator->next = 0;
+#endif
+}
+
+static inline EquivalenceMember *
+vx_compat_members_next(VxMemberIterator *iterator)
+{
+#if PG_VERSION_NUM >= 180000
+	return eclass_member_iterator_next(&iterator->core);
+#else
+	if (iterator->next >= list_length(iterator->members))
+		return NULL;
+	return (EquivalenceMember *) list_nth(iterator->members, iterator->next++);
 #endif
 }
 

@@ -12,8 +12,8 @@
 
 #include "ann/ann.h"
 #include "kernel/kernel.h"
-#include "plan/cost.h"
 #include "plan/limit.h"
+#include "plan/pathlist.h"
 #include "vector_ext.h"
 
 PG_MODULE_MAGIC;
@@ -64,5 +64,5 @@ _PG_init(void)
 
 	vx_ann_options_register();
 	vx_limit_hook_install();
-	vx_partial_hook_install();
+	vx_pathlist_hook_install();
 }

@@ -23,8 +23,12 @@
 
 /* Operator class contract. */
 #define VX_ANN_DISTANCE_STRATEGY 1 /* the ordering operator */
-#define VX_ANN_STRATEGIES 8		   /* of columns.h, too */
-#define VX_ANN_SUPPORT_PROC 1	   /* internal -> internal, gives a VxAnnType */
+#define VX_ANN_RANGE_STRATEGY                                                  \
+	9 /* vector within a ball, see type/vector_ball.c */
+#define VX_ANN_FALLING_STRATEGY 10	 /* as 1, rows without a distance first */
+#define VX_ANN_NAN_FIRST_STRATEGY 11 /* as 1, NaN first, NULL last */
+#define VX_ANN_STRATEGIES 11		 /* of columns.h, too */
+#define VX_ANN_SUPPORT_PROC 1 /* internal -> internal, gives a VxAnnType */
 
 /* Stages of pg_stat_progress_create_index. */
 #define VX_PROGRESS_SAMPLE 2

@@ -84,7 +84,7 @@ make_scan(Relation index)
 	scan->run_context = AllocSetContextCreate(
 		CurrentMemoryContext, "ann calibration run", ALLOCSET_DEFAULT_SIZES);
 	vx_scan_init(scan, index);
-	scan->ordered = true;
+	scan->measured = true;
 	scan->eps = VX_EPS_DEFAULT;
 	return scan;
 }

@@ -108,6 +108,7 @@ vx_smallest_init(VxSmallest *set, int64 k)
 	set->count = 0;
 	set->items = MemoryContextAllocHuge(CurrentMemoryContext,
 										sizeof(double) * Max(k, 1));
+	set->ceiling = get_float8_infinity();
 }
 
 void

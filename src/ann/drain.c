@@ -172,11 +172,11 @@ walk_lists(VxScan *scan, TidWalk *walk, int which)
 }
 
 int64
-vx_drain_bitmap(VxScan *scan, TIDBitmap *bitmap)
+vx_drain_bitmap(VxScan *scan, TIDBitmap *bitmap, int which)
 {
 	TidWalk walk = {.bitmap = bitmap, .lossy = scan->filter.lossy};
 
-	walk_lists(scan, &walk, vx_filter_lists(&scan->filter));
+	walk_lists(scan, &walk, which);
 	return walk.total;
 }
 

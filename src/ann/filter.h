@@ -87,6 +87,7 @@ typedef struct VxFilter
 	bool lossy;		 /* rows that pass are to be looked at once more */
 	bool no_vectors; /* embedding IS NULL */
 	bool no_nulls;	 /* embedding IS NOT NULL */
+	bool no_zeros;	 /* only rows that have a distance */
 	int count;
 	VxTerm *terms;
 	/* Conditions that the stored values do not decide, for vx_filter_row. */

@@ -328,7 +328,9 @@ take_key(VxFilter *filter, const VxAnnIndex *ann, ScanKey key)
 	VxTerm *term = &filter->terms[filter->count];
 	Maker maker = {.filter = filter, .term = term, .key = key};
 
-	if (take_null_test(filter, key))
+	/* A ball is about the distance: range.c. */
+	if (take_null_test(filter, key) ||
+		key->sk_strategy == VX_ANN_RANGE_STRATEGY)
 		return;
 	if (key->sk_flags & SK_ISNULL)
 	{

@@ -127,8 +127,7 @@ bool
 vx_parallel_join(VxScan *scan)
 {
 	VxShared *shared = vx_compat_parallel_state(scan->scan);
-	bool whole = RecoveryInProgress() || !scan->ordered || scan->query_null ||
-				 scan->query_nan;
+	bool whole = RecoveryInProgress() || !scan->measured || scan->query_nan;
 	bool mine;
 	LOCKTAG tag;
 

@@ -180,7 +180,7 @@ vx_probe_prepare(VxScan *scan)
 	float *scratch;
 	int dims = ann->dims;
 
-	if (!scan->ordered || !ann->born || scan->query_ready)
+	if (!scan->measured || !ann->born || scan->query_ready)
 		return;
 	scratch = palloc(sizeof(float) * dims);
 	vx_query_init(&scan->query, &ann->quantizer, scan->query_x, ann->centre,
@@ -361,7 +361,7 @@ stop_narrow(const VxScan *scan)
 	double next = scan->lists[scan->next_list].key;
 	double ratio;
 
-	if (scan->exact || scan->rows_passed < scan->wanted)
+	if (scan->exact || isinf(top))
 		return false;
 	if (scan->ann.type->metric == VX_METRIC_IP)
 		return next > top;
@@ -381,13 +381,13 @@ vx_probe_stop(const VxScan *scan)
 	if (scan->next_list >= scan->list_count)
 		return true;
 	if ((scan->lists[scan->next_list].flags & VX_DIR_ROOT) ||
-		scanned < scan->wanted)
+		(scanned < scan->wanted && !scan->ranged))
 		return false;
 	if (scan->probes > 0)
 		return scan->next_list >= (int64) scan->probes * scan->rounds;
 	if (scan->recall >= 1 || scanned < SCANNED_MIN)
 		return false;
-	if (scan->narrow)
+	if (scan->narrow || scan->ranged)
 		return stop_narrow(scan);
 	return vx_probe_pressure(scan, vx_smallest_top(&scan->top), scan->wanted) >
 		   scan->parameter;

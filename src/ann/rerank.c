@@ -139,8 +139,8 @@ check_pointer(VxScan *scan, const ItemPointerData *at)
 				   heap->blocks);
 }
 
-static double
-distance_key(VxMetric metric, double distance)
+double
+vx_distance_key(VxMetric metric, double distance)
 {
 	switch (metric)
 	{
@@ -204,7 +204,7 @@ vx_heap_distance(VxScan *scan, uint64 tid, VxResult *result)
 				   ItemPointerGetOffsetNumber(&at));
 	if (!passes)
 		return false;
-	result->key = distance_key(type->metric, result->distance);
+	result->key = vx_distance_key(type->metric, result->distance);
 	result->tid = tid;
 	return true;
 }
@@ -288,6 +288,8 @@ fetch_batch(VxScan *scan, int64 most, double reach, VxSmallest *nearest)
 		if (!vx_handled_add(scan->handled, tids[i]))
 			continue;
 		if (!vx_heap_distance(scan, tids[i], &result))
+			continue;
+		if (scan->ranged && result.key > scan->reach)
 			continue;
 		vx_result_add(scan, &result);
 		vx_smallest_add(nearest, result.key);

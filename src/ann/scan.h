@@ -11,7 +11,9 @@
  *	parallel.c		sharing the lists among processes
  *	drain.c			everything that is left, through sorts
  *	last_scan.c		what the scan that ended last has done
- *	scan.c			the callbacks and the order of the steps
+ *	range.c			rows within a distance
+ *	rounds.c		the order of the steps
+ *	scan.c			the callbacks
  *
  * The protocol is in src/ann/README.md, "Scan".
  */
@@ -69,15 +71,17 @@ typedef struct VxSmallest
 	double *items;
 	int64 count;
 	int64 k;
+	double ceiling; /* nothing above it is of interest */
 } VxSmallest;
 
 extern void vx_smallest_init(VxSmallest *set, int64 k);
 extern void vx_smallest_add(VxSmallest *set, double value);
-/* The k-th smallest, +infinity while fewer than k were added. */
+/* The k-th smallest; the ceiling, +infinity by itself, while there are fewer. */
 static inline double
 vx_smallest_top(const VxSmallest *set)
 {
-	return set->count < set->k ? get_float8_infinity() : set->items[0];
+	return set->count < set->k ? set->ceiling
+							   : Min(set->items[0], set->ceiling);
 }
 
 /* Rows that were fetched from the heap: returned or rejected. */
@@ -183,6 +187,11 @@ typedef struct VxScan
 
 	/* The query, from rescan. */
 	bool ordered;	  /* there is an ORDER BY */
+	bool nulls_first; /* rows whose distance is NULL go out first */
+	bool nan_first;	  /* then those without one; else both go last */
+	bool measured;	  /* rows have a distance from a query */
+	bool ranged;	  /* rows beyond reach are not wanted */
+	double reach;	  /* as a key */
 	bool query_null;  /* every distance is NULL */
 	bool query_nan;	  /* every distance of a vector is NaN */
 	float *query_raw; /* as given */
@@ -273,6 +282,38 @@ typedef struct VxScan
 
 /* Opens the index and allocates what a query is scored with. */
 extern void vx_scan_init(VxScan *scan, Relation index);
+
+/* --- rounds.c ----------------------------------------------------------------- */
+
+/*
+ * The next row, and whether its distance is NULL.  Without an ORDER BY the
+ * distance means nothing.
+ */
+extern bool vx_scan_next(VxScan *scan, VxResult *result, bool *isnull);
+
+/* The parts of it that a bitmap scan needs, too. */
+
+/* Takes over keys and query.  False: no row can pass. */
+extern bool vx_scan_conditions(VxScan *scan);
+extern void vx_scan_set_query(VxScan *scan, Datum query);
+/* Memory of the top phase, once the lists are known. */
+extern void vx_scan_prepare(VxScan *scan);
+/* What the next walk looks for: so many of the nearest rows. */
+extern void vx_scan_aim(VxScan *scan, int64 rows);
+/*
+ * Walks until the rule is content and nothing read has changed since.  False: the
+ * candidates' limit is hit.
+ */
+extern bool vx_scan_walk(VxScan *scan);
+
+/* --- range.c ------------------------------------------------------------------ */
+
+/*
+ * Takes over what the scan keys say about the vector's distance, once the query
+ * of the ORDER BY is known: scan->ranged, reach, and the query when there is no
+ * other.  False: no row can be within.
+ */
+extern bool vx_range_init(VxScan *scan);
 
 /* --- probe.c ------------------------------------------------------------------ */
 
@@ -464,6 +505,9 @@ extern bool vx_heap_distance(VxScan *scan, uint64 tid, VxResult *result);
  */
 extern void vx_rerank(VxScan *scan);
 
+/* What rows are ordered by: monotone in the distance, as estimates are. */
+extern double vx_distance_key(VxMetric metric, double distance);
+
 /* Appends a result. */
 extern void vx_result_add(VxScan *scan, const VxResult *result);
 
@@ -496,12 +540,14 @@ vx_filter_lists(const VxFilter *filter)
 
 	if (filter->no_vectors)
 		which &= VX_DRAIN_NULL;
+	if (filter->no_zeros)
+		which &= ~VX_DRAIN_ZERO;
 	return filter->no_nulls ? which & ~VX_DRAIN_NULL : which;
 }
 extern void vx_drain_tids(VxScan *scan, int which);
 
 /* All rows of the index into a bitmap; returns how many. */
-extern int64 vx_drain_bitmap(VxScan *scan, TIDBitmap *bitmap);
+extern int64 vx_drain_bitmap(VxScan *scan, TIDBitmap *bitmap, int which);
 
 /* Next row of either sort; false at the end. */
 extern bool vx_drain_next(VxScan *scan, VxResult *result);

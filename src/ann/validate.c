@@ -72,7 +72,9 @@ check_operator(Validation *v, Form_pg_amop form)
 
 	if (form->amopstrategy < 1 || form->amopstrategy > VX_ANN_STRATEGIES)
 		fault(v, "an operator with invalid strategy number", name);
-	if (form->amopstrategy != VX_ANN_DISTANCE_STRATEGY)
+	if (form->amopstrategy != VX_ANN_DISTANCE_STRATEGY &&
+		form->amopstrategy != VX_ANN_FALLING_STRATEGY &&
+		form->amopstrategy != VX_ANN_NAN_FIRST_STRATEGY)
 	{
 		check_search_operator(v, form, name);
 		return;

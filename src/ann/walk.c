@@ -252,6 +252,14 @@ add_candidate(VxScan *scan, const ItemPointerData *tid, float est, float low)
 		vx_smallest_add(&scan->top, 2.0 * est - low);
 }
 
+/* An entry that is not a candidate may be one in a later round. */
+static inline void
+leave_out(VxScan *scan, float low)
+{
+	if (low <= scan->top.ceiling)
+		scan->cut = true;
+}
+
 /* So few rows pass that they are fetched without a look at their codes. */
 static void
 add_unscored(VxScan *scan, Page page, const uint64 *pass)
@@ -317,7 +325,7 @@ narrow_visit(VxScan *scan, void *arg, Page page, Page ahead)
 		if (scan->low[at] <= vx_smallest_top(&scan->top))
 			add_candidate(scan, &tids[slot], scan->est[at], scan->low[at]);
 		else
-			scan->cut = true;
+			leave_out(scan, scan->low[at]);
 	}
 }
 
@@ -336,7 +344,7 @@ score_visit(VxScan *scan, void *arg, Page page, Page ahead)
 	{
 		if (!(scan->low[i] <= top))
 		{
-			scan->cut = true;
+			leave_out(scan, scan->low[i]);
 			continue;
 		}
 		if (!vx_bit(live, i))
@@ -382,10 +390,12 @@ score_follow(VxScan *scan, void *arg, BlockNumber block)
 				add_candidate(scan, &tids[group->slots[i]], group->est[i],
 							  group->low[i]);
 			else
-				scan->cut = true;
+				leave_out(scan, group->low[i]);
 		}
 	} while (group->count > 0);
-	if (scan->work.refined - refined < group->passed)
+	/* What the first stage left out: nothing but what is beyond the reach? */
+	if (scan->work.refined - refined < group->passed &&
+		vx_smallest_top(&scan->top) < scan->top.ceiling)
 		scan->cut = true;
 	scan->rows_scanned += group->live;
 	scan->rows_passed += group->passed;

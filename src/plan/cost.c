@@ -15,6 +15,7 @@
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 #include "utils/float.h"
+#include "utils/lsyscache.h"
 #include "utils/selfuncs.h"
 
 #include "ann/ann.h"
@@ -166,6 +167,26 @@ filter_selectivity(PlannerInfo *root, IndexPath *path)
 								  JOIN_INNER, NULL);
 }
 
+/*
+ * The operators for an order that falls with the distance are not an order that
+ * rises with it: core would take them for that if somebody wrote them down.
+ */
+static bool
+rises_by_falling(const IndexPath *path)
+{
+	Oid left;
+	Oid right;
+	int strategy;
+
+	if (path->indexorderbys == NIL || path->path.pathkeys == NIL ||
+		vx_compat_descends(linitial(path->path.pathkeys)))
+		return false;
+	get_op_opfamily_properties(
+		((const OpExpr *) linitial(path->indexorderbys))->opno,
+		path->indexinfo->opfamily[0], true, &strategy, &left, &right);
+	return strategy != VX_ANN_DISTANCE_STRATEGY;
+}
+
 void
 anncostestimate(PlannerInfo *root, IndexPath *path, double loop_count,
 				Cost *startup_cost, Cost *total_cost, Selectivity *selectivity,
@@ -214,7 +235,7 @@ anncostestimate(PlannerInfo *root, IndexPath *path, double loop_count,
 	if ((path->indexorderbys == NIL &&
 		 ((info->indpred == NIL && path->indexclauses == NIL) ||
 		  path->path.pathtype == T_IndexOnlyScan)) ||
-		list_length(path->indexorderbys) > 1)
+		list_length(path->indexorderbys) > 1 || rises_by_falling(path))
 	{
 		*startup_cost = *total_cost = get_float8_infinity();
 		vx_compat_forbid_path(&path->path);

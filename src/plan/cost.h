@@ -10,7 +10,4 @@
 /* The part of an ordered scan's cost that every participant pays in full. */
 extern Cost vx_cost_unshared(const IndexPath *path);
 
-/* Hooks into the planner's making of paths; called once from _PG_init. */
-extern void vx_partial_hook_install(void);
-
 #endif

@@ -18,18 +18,16 @@
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
-#include "optimizer/paths.h"
 
 #include "ann/ann.h"
 #include "plan/cost.h"
+#include "plan/pathlist.h"
 
 /*
  * No row is merged before every worker has one, and a scan of 14 ms is over before
  * they come: beside what core charges for starting them, so many times of it again.
  */
 #define START_FACTOR 8.0
-
-static set_rel_pathlist_hook_type next_pathlist = NULL;
 
 /* The processes that share the work, as core counts the leader. */
 static double
@@ -72,15 +70,12 @@ share_cost(PlannerInfo *root, IndexPath *path)
 	path->path.total_cost -= (total - fixed) * others;
 }
 
-static void
-correct_partial_paths(PlannerInfo *root, RelOptInfo *rel, Index rti,
-					  RangeTblEntry *rte)
+void
+vx_partial_paths(PlannerInfo *root, RelOptInfo *rel)
 {
 	List *shared = NIL;
 	ListCell *lc;
 
-	if (next_pathlist)
-		next_pathlist(root, rel, rti, rte);
 	foreach (lc, rel->partial_pathlist)
 		if (is_shared_scan(lfirst(lc)))
 			shared = lappend(shared, lfirst(lc));
@@ -97,11 +92,4 @@ correct_partial_paths(PlannerInfo *root, RelOptInfo *rel, Index rti,
 		share_cost(root, path);
 		add_partial_path(rel, &path->path);
 	}
-}
-
-void
-vx_partial_hook_install(void)
-{
-	next_pathlist = set_rel_pathlist_hook;
-	set_rel_pathlist_hook = correct_partial_paths;
 }

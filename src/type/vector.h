@@ -26,6 +26,18 @@ typedef struct Vector
 #define PG_GETARG_VECTOR_P(n) DatumGetVector(PG_GETARG_DATUM(n))
 #define PG_RETURN_VECTOR_P(v) PG_RETURN_POINTER(v)
 
+/* The vectors within a radius of x, see vector_ball.c. */
+typedef struct VectorBall
+{
+	int32 vl_len_;
+	int16 dim;
+	int16 with_nan; /* vectors without a distance are within, too */
+	double radius;
+	float x[FLEXIBLE_ARRAY_MEMBER];
+} VectorBall;
+
+#define DatumGetVectorBall(d) ((VectorBall *) PG_DETOAST_DATUM(d))
+
 /* A vector of zeros in the current memory context. */
 extern Vector *vx_vector_new(int dim);
 

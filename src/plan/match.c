@@ -1,0 +1,458 @@
+/*
+ * match.c
+ *		Recognising what an ann index can do in the clauses of a query.
+ *
+ * Core matches "key op value" and the order of a distance itself.  Here are the
+ * forms that it does not know: conditions on the distance, expressions that rise
+ * or fall with it, IN lists beside an order before version 17, and a column of
+ * type bool as a condition before version 16.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "access/htup_details.h"
+#include "access/stratnum.h"
+#include "catalog/pg_amop.h"
+#include "catalog/pg_operator_d.h"
+#include "catalog/pg_proc.h"
+#include "catalog/pg_type.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/clauses.h"
+#include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/paths.h"
+#include "optimizer/restrictinfo.h"
+#include "utils/builtins.h"
+#include "utils/catcache.h"
+#include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
+#include "utils/syscache.h"
+#include "utils/typcache.h"
+
+#include "ann/ann.h"
+#include "compat.h"
+#include "plan/match.h"
+
+bool
+vx_match_index(const IndexOptInfo *index)
+{
+	return index->amcostestimate == anncostestimate &&
+		   (index->indpred == NIL || index->predOK);
+}
+
+Oid
+vx_match_order_family(void)
+{
+	return lookup_type_cache(FLOAT8OID, TYPECACHE_BTREE_OPFAMILY)->btree_opf;
+}
+
+/* --- distances ---------------------------------------------------------------------- */
+
+/* Does the expression keep its value during a scan of the relation? */
+static bool
+is_fixed(PlannerInfo *root, const IndexOptInfo *index, Expr *expression)
+{
+	return bms_is_empty(pull_varnos(root, (Node *) expression)) &&
+		   !contain_volatile_functions((Node *) expression);
+}
+
+static bool
+match_operands(PlannerInfo *root, IndexOptInfo *index, Expr *vector,
+			   Expr *query, VxDistance *distance)
+{
+	if (!match_index_to_operand((Node *) vector, 0, index) ||
+		!is_fixed(root, index, query))
+		return false;
+	distance->vector = vector;
+	distance->query = query;
+	return true;
+}
+
+/* A distance itself, whichever side the vector is on: all of them commute. */
+static bool
+match_operator(PlannerInfo *root, IndexOptInfo *index, OpExpr *op,
+			   VxDistance *distance)
+{
+	Oid wanted =
+		get_opfamily_member(index->opfamily[0], index->opcintype[0],
+							index->opcintype[0], VX_ANN_DISTANCE_STRATEGY);
+
+	if (op->opno != wanted || list_length(op->args) != 2)
+		return false;
+	return match_operands(root, index, linitial(op->args), lsecond(op->args),
+						  distance) ||
+		   match_operands(root, index, lsecond(op->args), linitial(op->args),
+						  distance);
+}
+
+/* A constant that is a finite number. */
+static bool
+is_number(const Expr *expression, double *number)
+{
+	const Const *value = (const Const *) expression;
+
+	if (!IsA(expression, Const) || value->constisnull ||
+		value->consttype != FLOAT8OID)
+		return false;
+	*number = DatumGetFloat8(value->constvalue);
+	return isfinite(*number);
+}
+
+static Expr *
+call(Oid function, Expr *a, Expr *b)
+{
+	List *args = b == NULL ? list_make1(a) : list_make2(a, b);
+
+	return (Expr *) makeFuncExpr(function, FLOAT8OID, args, InvalidOid,
+								 InvalidOid, COERCE_EXPLICIT_CALL);
+}
+
+/* The inverse of a step, applied to the bound. */
+static void
+carry_bound(VxDistance *distance, Oid function, Expr *a, Expr *b)
+{
+	if (distance->bound != NULL)
+		distance->bound = call(function, a, b);
+}
+
+/*
+ * One step from the outside in: what is below it that has the distance, and the
+ * bound and direction for that.  NULL: not a form that is known.
+ */
+static Expr *
+unwrap(Oid function, Expr *left, Expr *right, VxDistance *distance)
+{
+	Expr *bound = distance->bound;
+	double number;
+
+	switch (function)
+	{
+		case F_FLOAT8UM:
+			carry_bound(distance, F_FLOAT8UM, bound, NULL);
+			distance->falls = !distance->falls;
+			return left;
+		case F_FLOAT8MI:
+			if (is_number(left, &number))
+			{
+				carry_bound(distance, F_FLOAT8MI, left, bound);
+				distance->falls = !distance->falls;
+				return right;
+			}
+			if (!is_number(right, &number))
+				return NULL;
+			carry_bound(distance, F_FLOAT8PL, bound, right);
+			return left;
+		case F_FLOAT8PL:
+			if (is_number(left, &number))
+				return unwrap(function, right, left, distance);
+			if (!is_number(right, &number))
+				return NULL;
+			carry_bound(distance, F_FLOAT8MI, bound, right);
+			return left;
+		case F_FLOAT8MUL:
+			if (is_number(left, &number))
+				return unwrap(function, right, left, distance);
+			if (!is_number(right, &number) || number == 0)
+				return NULL;
+			carry_bound(distance, F_FLOAT8DIV, bound, right);
+			distance->falls ^= number < 0;
+			return left;
+		case F_FLOAT8DIV:
+			if (!is_number(right, &number) || number == 0)
+				return NULL;
+			carry_bound(distance, F_FLOAT8MUL, bound, right);
+			distance->falls ^= number < 0;
+			return left;
+		default:
+			return NULL;
+	}
+}
+
+bool
+vx_match_distance(PlannerInfo *root, IndexOptInfo *index, Expr *expression,
+				  Expr *bound, VxDistance *distance)
+{
+	*distance = (VxDistance){.bound = bound};
+	while (expression != NULL)
+	{
+		List *args;
+		Oid function;
+
+		if (IsA(expression, OpExpr))
+		{
+			OpExpr *op = (OpExpr *) expression;
+
+			if (match_operator(root, index, op, distance))
+				return true;
+			set_opfuncid(op);
+			function = op->opfuncid;
+			args = op->args;
+		}
+		else if (IsA(expression, FuncExpr))
+		{
+			function = ((FuncExpr *) expression)->funcid;
+			args = ((FuncExpr *) expression)->args;
+		}
+		else
+			return false;
+		if (list_length(args) < 1 || list_length(args) > 2)
+			return false;
+		expression =
+			unwrap(function, linitial(args),
+				   list_length(args) == 2 ? lsecond(args) : NULL, distance);
+	}
+	return false;
+}
+
+Expr *
+vx_match_ordering(const IndexOptInfo *index, const VxDistance *distance,
+				  int strategy)
+{
+	Oid type = index->opcintype[0];
+	Oid operator= get_opfamily_member(index->opfamily[0], type, type, strategy);
+	Expr *ordering;
+
+	if (!OidIsValid(operator))
+		return NULL;
+	ordering = make_opclause(operator, FLOAT8OID, false, distance->vector,
+							 distance->query, InvalidOid, InvalidOid);
+	set_opfuncid((OpExpr *) ordering);
+	return ordering;
+}
+
+/* --- conditions on the distance ------------------------------------------------------ */
+
+/* Is the comparison of float8 one that says "at most", or "at least"? */
+static bool
+is_comparison(const OpExpr *op, bool *at_most)
+{
+	int strategy = get_op_opfamily_strategy(op->opno, vx_match_order_family());
+
+	if (list_length(op->args) != 2 ||
+		exprType(linitial(op->args)) != FLOAT8OID ||
+		exprType(lsecond(op->args)) != FLOAT8OID)
+		return false;
+	*at_most = strategy == BTLessStrategyNumber ||
+			   strategy == BTLessEqualStrategyNumber;
+	return *at_most || strategy == BTGreaterStrategyNumber ||
+		   strategy == BTGreaterEqualStrategyNumber;
+}
+
+/* The distance that a condition says is not beyond a bound. */
+static bool
+match_limit(PlannerInfo *root, IndexOptInfo *index, const OpExpr *op,
+			VxDistance *distance)
+{
+	Expr *left = linitial(op->args);
+	Expr *right = lsecond(op->args);
+	bool at_most;
+
+	if (!is_comparison(op, &at_most))
+		return false;
+	if (is_fixed(root, index, right) &&
+		vx_match_distance(root, index, left, right, distance))
+		return at_most != distance->falls;
+	if (is_fixed(root, index, left) &&
+		vx_match_distance(root, index, right, left, distance))
+		return at_most == distance->falls;
+	return false;
+}
+
+/* What makes a condition of a distance and a bound. */
+typedef struct Range
+{
+	Oid operator; /* vector within ball */
+	Oid ball;	  /* its type */
+	Oid function; /* makes one of vector and float8 */
+} Range;
+
+/* vector_ball(vector, float8, bool) stands beside its type, wherever the extension is. */
+static Oid
+ball_function(Oid vector, Oid ball)
+{
+	Oid args[3] = {vector, FLOAT8OID, BOOLOID};
+	HeapTuple type = SearchSysCache1(TYPEOID, ObjectIdGetDatum(ball));
+	Oid schema;
+
+	if (!HeapTupleIsValid(type))
+		return InvalidOid;
+	schema = ((Form_pg_type) GETSTRUCT(type))->typnamespace;
+	ReleaseSysCache(type);
+	return GetSysCacheOid3(
+		PROCNAMEARGSNSP, Anum_pg_proc_oid, CStringGetDatum("vector_ball"),
+		PointerGetDatum(buildoidvector(args, 3)), ObjectIdGetDatum(schema));
+}
+
+/* The family's member for ranges, whose right-hand type it alone has. */
+static bool
+find_range(Oid family, Oid vector, Range *range)
+{
+	CatCList *members =
+		SearchSysCacheList1(AMOPSTRATEGY, ObjectIdGetDatum(family));
+
+	*range = (Range){0};
+	for (int i = 0; i < members->n_members; i++)
+	{
+		Form_pg_amop member =
+			(Form_pg_amop) GETSTRUCT(&members->members[i]->tuple);
+
+		if (member->amopstrategy != VX_ANN_RANGE_STRATEGY ||
+			member->amoplefttype != vector)
+			continue;
+		range->operator= member->amopopr;
+		range->ball = member->amoprighttype;
+	}
+	ReleaseSysCacheList(members);
+	if (OidIsValid(range->ball))
+		range->function = ball_function(vector, range->ball);
+	return OidIsValid(range->function);
+}
+
+/* "vector within a ball", as the index knows it. */
+static IndexClause *
+range_clause(PlannerInfo *root, IndexOptInfo *index, RestrictInfo *rinfo,
+			 const VxDistance *distance)
+{
+	IndexClause *clause = makeNode(IndexClause);
+	Range range;
+	Expr *ball;
+	Expr *within;
+
+	if (!find_range(index->opfamily[0], index->opcintype[0], &range))
+		return NULL;
+	ball =
+		(Expr *) makeFuncExpr(range.function, range.ball,
+							  list_make3(distance->query, distance->bound,
+										 makeBoolConst(distance->falls, false)),
+							  InvalidOid, InvalidOid, COERCE_EXPLICIT_CALL);
+	ball = (Expr *) eval_const_expressions(root, (Node *) ball);
+	within = make_opclause(range.operator, BOOLOID, false, distance->vector,
+						   ball, InvalidOid, InvalidOid);
+	set_opfuncid((OpExpr *) within);
+	clause->rinfo = rinfo;
+	clause->indexquals = list_make1(make_simple_restrictinfo(root, within));
+	clause->lossy = true;
+	clause->indexcol = 0;
+	clause->indexcols = NIL;
+	return clause;
+}
+
+/* --- conditions on columns ------------------------------------------------------------- */
+
+/*
+ * A column of type bool, or NOT of it, as "column = true" or "= false"; core does
+ * so from version 16 on.
+ */
+static IndexClause *
+bool_clause(PlannerInfo *root, IndexOptInfo *index, RestrictInfo *rinfo)
+{
+	Node *operand = (Node *) rinfo->clause;
+	bool negated = is_notclause(operand);
+	IndexClause *clause;
+	Expr *equal;
+
+	if (negated)
+		operand = (Node *) get_notclausearg((Expr *) operand);
+	for (int col = 1; col < index->nkeycolumns; col++)
+	{
+		if (!op_in_opfamily(BooleanEqualOperator, index->opfamily[col]) ||
+			!match_index_to_operand(operand, col, index))
+			continue;
+		equal = make_opclause(
+			BooleanEqualOperator, BOOLOID, false, (Expr *) operand,
+			(Expr *) makeBoolConst(!negated, false), InvalidOid, InvalidOid);
+		set_opfuncid((OpExpr *) equal);
+		clause = makeNode(IndexClause);
+		clause->rinfo = rinfo;
+		clause->indexquals = list_make1(make_simple_restrictinfo(root, equal));
+		clause->lossy = false;
+		clause->indexcol = col;
+		return clause;
+	}
+	return NULL;
+}
+
+/* What core would match, without an order: it looks at no path but its own. */
+static List *
+core_clauses(PlannerInfo *root, RelOptInfo *rel, IndexOptInfo *index)
+{
+	List *paths = rel->pathlist;
+	List *partial = rel->partial_pathlist;
+	List *indexes = rel->indexlist;
+	List *keys = root->query_pathkeys;
+	bool bitmaps = index->amhasgetbitmap;
+	bool parallel = rel->consider_parallel;
+	List *best = NIL;
+	ListCell *lc;
+
+	rel->pathlist = rel->partial_pathlist = NIL;
+	rel->indexlist = list_make1(index);
+	rel->consider_parallel = false;
+	index->amhasgetbitmap = false;
+	create_index_paths(root, rel);
+	foreach (lc, rel->pathlist)
+	{
+		IndexPath *path = lfirst(lc);
+
+		if (IsA(path, IndexPath) && path->path.param_info == NULL &&
+			list_length(path->indexclauses) > list_length(best))
+			best = path->indexclauses;
+	}
+	rel->pathlist = paths;
+	rel->partial_pathlist = partial;
+	rel->indexlist = indexes;
+	rel->consider_parallel = parallel;
+	root->query_pathkeys = keys;
+	index->amhasgetbitmap = bitmaps;
+	return list_copy(best);
+}
+
+static bool
+has_clause(List *clauses, const RestrictInfo *rinfo)
+{
+	ListCell *lc;
+
+	foreach (lc, clauses)
+		if (((IndexClause *) lfirst(lc))->rinfo == rinfo)
+			return true;
+	return false;
+}
+
+/* Index clauses come in the order of the columns. */
+static int
+compare_columns(const ListCell *a, const ListCell *b)
+{
+	const IndexClause *x = lfirst(a);
+	const IndexClause *y = lfirst(b);
+
+	return (int) x->indexcol - (int) y->indexcol;
+}
+
+List *
+vx_match_clauses(PlannerInfo *root, RelOptInfo *rel, IndexOptInfo *index)
+{
+	List *clauses = core_clauses(root, rel, index);
+	ListCell *lc;
+
+	foreach (lc, rel->baserestrictinfo)
+	{
+		RestrictInfo *rinfo = lfirst(lc);
+		IndexClause *clause = NULL;
+		VxDistance distance;
+
+		if (!restriction_is_securely_promotable(rinfo, rel) ||
+			has_clause(clauses, rinfo))
+			continue;
+		if (is_opclause(rinfo->clause) &&
+			match_limit(root, index, (OpExpr *) rinfo->clause, &distance))
+			clause = range_clause(root, index, rinfo, &distance);
+		else
+			clause = bool_clause(root, index, rinfo);
+		if (clause != NULL)
+			clauses = lappend(clauses, clause);
+	}
+	list_sort(clauses, compare_columns);
+	return clauses;
+}

@@ -1,0 +1,48 @@
+/*
+ * match.h
+ *		Recognising what an ann index can do in the clauses of a query.
+ */
+#ifndef VX_PLAN_MATCH_H
+#define VX_PLAN_MATCH_H
+
+#include "nodes/pathnodes.h"
+
+/* An expression that rises or falls with the distance that an index knows. */
+typedef struct VxDistance
+{
+	Expr *vector; /* the index's first key */
+	Expr *query;  /* what it is compared with; not of this relation */
+	bool falls;
+	/*
+	 * What to compare the distance with in place of comparing the expression
+	 * with the bound that was given; NULL when none was.
+	 */
+	Expr *bound;
+} VxDistance;
+
+/* The operator family that distances are ordered by. */
+extern Oid vx_match_order_family(void);
+
+/* Is it an ann index that the query can use? */
+extern bool vx_match_index(const IndexOptInfo *index);
+
+/*
+ * Is the expression a distance of the index's operator class, or one of 1 - d,
+ * -d, d * c, d / c, d + c and the like, nested at will?  bound may be NULL.
+ */
+extern bool vx_match_distance(PlannerInfo *root, IndexOptInfo *index,
+							  Expr *expression, Expr *bound,
+							  VxDistance *distance);
+
+/* The ordering operator of a strategy, on the distance's operands. */
+extern Expr *vx_match_ordering(const IndexOptInfo *index,
+							   const VxDistance *distance, int strategy);
+
+/*
+ * The conditions of the relation that the index can test: a list of IndexClause,
+ * those on the distance itself among them, which are lossy.
+ */
+extern List *vx_match_clauses(PlannerInfo *root, RelOptInfo *rel,
+							  IndexOptInfo *index);
+
+#endif

@@ -1,0 +1,44 @@
+/*
+ * pathlist.c
+ *		The hook that sees the paths of each relation before one is chosen.
+ */
+#include "postgres.h"
+
+#include "optimizer/paths.h"
+
+#include "ann/ann.h"
+#include "plan/pathlist.h"
+
+static set_rel_pathlist_hook_type next_pathlist = NULL;
+
+/* Has the relation an ann index at all? */
+static bool
+concerned(const RelOptInfo *rel)
+{
+	ListCell *lc;
+
+	foreach (lc, rel->indexlist)
+		if (((const IndexOptInfo *) lfirst(lc))->amcostestimate ==
+			anncostestimate)
+			return true;
+	return false;
+}
+
+static void
+see_paths(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rte)
+{
+	if (next_pathlist)
+		next_pathlist(root, rel, rti, rte);
+	/* What cannot have rows must not get a path that looks for some. */
+	if (!concerned(rel) || IS_DUMMY_REL(rel))
+		return;
+	vx_order_paths(root, rel);
+	vx_partial_paths(root, rel);
+}
+
+void
+vx_pathlist_hook_install(void)
+{
+	next_pathlist = set_rel_pathlist_hook;
+	set_rel_pathlist_hook = see_paths;
+}
