@@ -151,4 +151,13 @@ EXPLAIN (COSTS OFF) SELECT id FROM whole ORDER BY (v <-> '[7,1,2]') ^ 2 LIMIT 2;
 -- The operators behind falling orders are not orders of their own.
 EXPLAIN (COSTS OFF) SELECT id FROM whole ORDER BY v <->| '[7,1,2]' LIMIT 2;
 SELECT '0.1 of [1,2]'::vector_ball;
+-- A sample of the table is not what an index returns.
+EXPLAIN (COSTS OFF) SELECT id FROM whole TABLESAMPLE SYSTEM (50)
+WHERE v <-> '[7,1,2]' < 3 ORDER BY -(v <-> '[7,1,2]') DESC LIMIT 2;
+-- Bounds that no number is, once they are carried to the distance; and sums whose
+-- rounding is no small matter.
+SELECT count(*) FROM whole WHERE (v <-> '[7,1,2]') / 2 < 1.7e308;
+SELECT count(*) FROM whole WHERE -(v <-> '[7,1,2]') / 1e300 > '-Infinity';
+EXPLAIN (COSTS OFF) SELECT count(*) FROM whole WHERE (v <-> '[7,1,2]') + 1e12 < 1e12 + 2;
+SELECT count(*) FROM whole WHERE (v <-> '[7,1,2]') / 1e4 + 1 <= 1.0002;
 DROP SCHEMA ann_range CASCADE;

@@ -507,7 +507,9 @@ CREATE TYPE vector_ball (
 COMMENT ON TYPE vector_ball IS
 	'made by the planner: the vectors within a distance of another';
 
-CREATE FUNCTION vector_ball(vector, float8, bool) RETURNS vector_ball
+CREATE FUNCTION vector_ball(
+	centre vector, bound float8, slope float8, "offset" float8
+) RETURNS vector_ball
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
 CREATE FUNCTION vector_within_l2(vector, vector_ball) RETURNS bool

@@ -100,81 +100,72 @@ is_number(const Expr *expression, double *number)
 	return isfinite(*number);
 }
 
+/* What is below has its values multiplied by a number. */
 static Expr *
-call(Oid function, Expr *a, Expr *b)
+scaled(Expr *below, double factor, VxDistance *distance)
 {
-	List *args = b == NULL ? list_make1(a) : list_make2(a, b);
-
-	return (Expr *) makeFuncExpr(function, FLOAT8OID, args, InvalidOid,
-								 InvalidOid, COERCE_EXPLICIT_CALL);
+	distance->slope *= factor;
+	return below;
 }
 
-/* The inverse of a step, applied to the bound. */
-static void
-carry_bound(VxDistance *distance, Oid function, Expr *a, Expr *b)
+/* What is below has a number added to its values. */
+static Expr *
+shifted(Expr *below, double number, VxDistance *distance)
 {
-	if (distance->bound != NULL)
-		distance->bound = call(function, a, b);
+	distance->offset += distance->slope * number;
+	distance->rounding += fabs(distance->slope * number);
+	return below;
 }
 
 /*
- * One step from the outside in: what is below it that has the distance, and the
- * bound and direction for that.  NULL: not a form that is known.
+ * One step from the outside in: what is below it that has the distance.  NULL:
+ * not a form that is known.
  */
 static Expr *
 unwrap(Oid function, Expr *left, Expr *right, VxDistance *distance)
 {
-	Expr *bound = distance->bound;
 	double number;
 
 	switch (function)
 	{
 		case F_FLOAT8UM:
-			carry_bound(distance, F_FLOAT8UM, bound, NULL);
-			distance->falls = !distance->falls;
-			return left;
+			return scaled(left, -1, distance);
 		case F_FLOAT8MI:
 			if (is_number(left, &number))
-			{
-				carry_bound(distance, F_FLOAT8MI, left, bound);
-				distance->falls = !distance->falls;
-				return right;
-			}
-			if (!is_number(right, &number))
-				return NULL;
-			carry_bound(distance, F_FLOAT8PL, bound, right);
-			return left;
+				return scaled(shifted(right, number, distance), -1, distance);
+			return is_number(right, &number) ? shifted(left, -number, distance)
+											 : NULL;
 		case F_FLOAT8PL:
 			if (is_number(left, &number))
-				return unwrap(function, right, left, distance);
-			if (!is_number(right, &number))
-				return NULL;
-			carry_bound(distance, F_FLOAT8MI, bound, right);
-			return left;
+				return shifted(right, number, distance);
+			return is_number(right, &number) ? shifted(left, number, distance)
+											 : NULL;
 		case F_FLOAT8MUL:
 			if (is_number(left, &number))
-				return unwrap(function, right, left, distance);
-			if (!is_number(right, &number) || number == 0)
-				return NULL;
-			carry_bound(distance, F_FLOAT8DIV, bound, right);
-			distance->falls ^= number < 0;
-			return left;
+				return scaled(right, number, distance);
+			return is_number(right, &number) ? scaled(left, number, distance)
+											 : NULL;
 		case F_FLOAT8DIV:
-			if (!is_number(right, &number) || number == 0)
-				return NULL;
-			carry_bound(distance, F_FLOAT8MUL, bound, right);
-			distance->falls ^= number < 0;
-			return left;
+			return is_number(right, &number)
+					   ? scaled(left, 1 / number, distance)
+					   : NULL;
 		default:
 			return NULL;
 	}
 }
 
+/* A slope that is a number, and neither as good as 0 nor as good as infinite. */
+static bool
+is_slope(double slope)
+{
+	return fabs(slope) >= 1e-100 && fabs(slope) <= 1e100;
+}
+
 bool
 vx_match_distance(PlannerInfo *root, IndexOptInfo *index, Expr *expression,
-				  Expr *bound, VxDistance *distance)
+				  VxDistance *distance)
 {
-	*distance = (VxDistance){.bound = bound};
+	*distance = (VxDistance){.slope = 1};
 	while (expression != NULL)
 	{
 		List *args;
@@ -185,7 +176,7 @@ vx_match_distance(PlannerInfo *root, IndexOptInfo *index, Expr *expression,
 			OpExpr *op = (OpExpr *) expression;
 
 			if (match_operator(root, index, op, distance))
-				return true;
+				return is_slope(distance->slope);
 			set_opfuncid(op);
 			function = op->opfuncid;
 			args = op->args;
@@ -240,10 +231,26 @@ is_comparison(const OpExpr *op, bool *at_most)
 		   strategy == BTGreaterEqualStrategyNumber;
 }
 
-/* The distance that a condition says is not beyond a bound. */
+/*
+ * Of numbers added, so many times the distance's scale: their rounding is less
+ * than what a ball is widened by, see type/vector_ball.c.
+ */
+#define ROUNDING_MAX 1e5
+
+/* A side of a comparison that has the distance, when the other side keeps still. */
+static bool
+match_side(PlannerInfo *root, IndexOptInfo *index, Expr *side, Expr *bound,
+		   VxDistance *distance)
+{
+	return is_fixed(root, index, bound) &&
+		   vx_match_distance(root, index, side, distance) &&
+		   distance->rounding <= ROUNDING_MAX * fabs(distance->slope);
+}
+
+/* The distance that a condition says is not beyond a bound, and the bound. */
 static bool
 match_limit(PlannerInfo *root, IndexOptInfo *index, const OpExpr *op,
-			VxDistance *distance)
+			VxDistance *distance, Expr **bound)
 {
 	Expr *left = linitial(op->args);
 	Expr *right = lsecond(op->args);
@@ -251,12 +258,12 @@ match_limit(PlannerInfo *root, IndexOptInfo *index, const OpExpr *op,
 
 	if (!is_comparison(op, &at_most))
 		return false;
-	if (is_fixed(root, index, right) &&
-		vx_match_distance(root, index, left, right, distance))
-		return at_most != distance->falls;
-	if (is_fixed(root, index, left) &&
-		vx_match_distance(root, index, right, left, distance))
-		return at_most == distance->falls;
+	*bound = right;
+	if (match_side(root, index, left, right, distance))
+		return at_most == (distance->slope > 0);
+	*bound = left;
+	if (match_side(root, index, right, left, distance))
+		return at_most == (distance->slope < 0);
 	return false;
 }
 
@@ -268,11 +275,11 @@ typedef struct Range
 	Oid function; /* makes one of vector and float8 */
 } Range;
 
-/* vector_ball(vector, float8, bool) stands beside its type, wherever the extension is. */
+/* vector_ball(vector, float8, float8, float8) stands beside its type, wherever the extension is. */
 static Oid
 ball_function(Oid vector, Oid ball)
 {
-	Oid args[3] = {vector, FLOAT8OID, BOOLOID};
+	Oid args[] = {vector, FLOAT8OID, FLOAT8OID, FLOAT8OID};
 	HeapTuple type = SearchSysCache1(TYPEOID, ObjectIdGetDatum(ball));
 	Oid schema;
 
@@ -282,7 +289,8 @@ ball_function(Oid vector, Oid ball)
 	ReleaseSysCache(type);
 	return GetSysCacheOid3(
 		PROCNAMEARGSNSP, Anum_pg_proc_oid, CStringGetDatum("vector_ball"),
-		PointerGetDatum(buildoidvector(args, 3)), ObjectIdGetDatum(schema));
+		PointerGetDatum(buildoidvector(args, lengthof(args))),
+		ObjectIdGetDatum(schema));
 }
 
 /* The family's member for ranges, whose right-hand type it alone has. */
@@ -310,10 +318,17 @@ find_range(Oid family, Oid vector, Range *range)
 	return OidIsValid(range->function);
 }
 
+static Const *
+float8_const(double value)
+{
+	return makeConst(FLOAT8OID, -1, InvalidOid, sizeof(float8),
+					 Float8GetDatum(value), false, FLOAT8PASSBYVAL);
+}
+
 /* "vector within a ball", as the index knows it. */
 static IndexClause *
 range_clause(PlannerInfo *root, IndexOptInfo *index, RestrictInfo *rinfo,
-			 const VxDistance *distance)
+			 const VxDistance *distance, Expr *bound)
 {
 	IndexClause *clause = makeNode(IndexClause);
 	Range range;
@@ -322,11 +337,11 @@ range_clause(PlannerInfo *root, IndexOptInfo *index, RestrictInfo *rinfo,
 
 	if (!find_range(index->opfamily[0], index->opcintype[0], &range))
 		return NULL;
-	ball =
-		(Expr *) makeFuncExpr(range.function, range.ball,
-							  list_make3(distance->query, distance->bound,
-										 makeBoolConst(distance->falls, false)),
-							  InvalidOid, InvalidOid, COERCE_EXPLICIT_CALL);
+	ball = (Expr *) makeFuncExpr(range.function, range.ball,
+								 list_make4(distance->query, bound,
+											float8_const(distance->slope),
+											float8_const(distance->offset)),
+								 InvalidOid, InvalidOid, COERCE_EXPLICIT_CALL);
 	ball = (Expr *) eval_const_expressions(root, (Node *) ball);
 	within = make_opclause(range.operator, BOOLOID, false, distance->vector,
 						   ball, InvalidOid, InvalidOid);
@@ -390,6 +405,7 @@ core_clauses(PlannerInfo *root, RelOptInfo *rel, IndexOptInfo *index)
 	rel->pathlist = rel->partial_pathlist = NIL;
 	rel->indexlist = list_make1(index);
 	rel->consider_parallel = false;
+	root->query_pathkeys = NIL;
 	index->amhasgetbitmap = false;
 	create_index_paths(root, rel);
 	foreach (lc, rel->pathlist)
@@ -441,13 +457,15 @@ vx_match_clauses(PlannerInfo *root, RelOptInfo *rel, IndexOptInfo *index)
 		RestrictInfo *rinfo = lfirst(lc);
 		IndexClause *clause = NULL;
 		VxDistance distance;
+		Expr *bound;
 
 		if (!restriction_is_securely_promotable(rinfo, rel) ||
 			has_clause(clauses, rinfo))
 			continue;
 		if (is_opclause(rinfo->clause) &&
-			match_limit(root, index, (OpExpr *) rinfo->clause, &distance))
-			clause = range_clause(root, index, rinfo, &distance);
+			match_limit(root, index, (OpExpr *) rinfo->clause, &distance,
+						&bound))
+			clause = range_clause(root, index, rinfo, &distance, bound);
 		else
 			clause = bool_clause(root, index, rinfo);
 		if (clause != NULL)

@@ -7,17 +7,17 @@
 
 #include "nodes/pathnodes.h"
 
-/* An expression that rises or falls with the distance that an index knows. */
+/*
+ * An expression that rises or falls with the distance that an index knows:
+ * slope * distance + offset.
+ */
 typedef struct VxDistance
 {
 	Expr *vector; /* the index's first key */
 	Expr *query;  /* what it is compared with; not of this relation */
-	bool falls;
-	/*
-	 * What to compare the distance with in place of comparing the expression
-	 * with the bound that was given; NULL when none was.
-	 */
-	Expr *bound;
+	double slope; /* not 0 */
+	double offset;
+	double rounding; /* sum of what was added on the way, without signs */
 } VxDistance;
 
 /* The operator family that distances are ordered by. */
@@ -28,11 +28,10 @@ extern bool vx_match_index(const IndexOptInfo *index);
 
 /*
  * Is the expression a distance of the index's operator class, or one of 1 - d,
- * -d, d * c, d / c, d + c and the like, nested at will?  bound may be NULL.
+ * -d, d * c, d / c, d + c and the like, nested at will?
  */
 extern bool vx_match_distance(PlannerInfo *root, IndexOptInfo *index,
-							  Expr *expression, Expr *bound,
-							  VxDistance *distance);
+							  Expr *expression, VxDistance *distance);
 
 /* The ordering operator of a strategy, on the distance's operands. */
 extern Expr *vx_match_ordering(const IndexOptInfo *index,

@@ -59,9 +59,9 @@ ordering_strategy(PlannerInfo *root, RelOptInfo *rel, const PathKey *key,
 	bool nulls = !is_not_null(root, rel, distance);
 
 	/* The other way round is the order of the farthest. */
-	if (vx_compat_descends(key) != distance->falls)
+	if (vx_compat_descends(key) != (distance->slope < 0))
 		return 0;
-	if (!distance->falls)
+	if (distance->slope > 0)
 		return !nulls || !key->pk_nulls_first ? VX_ANN_DISTANCE_STRATEGY : 0;
 	/* NaN is above all numbers, so it comes first. */
 	return nulls && !key->pk_nulls_first ? VX_ANN_NAN_FIRST_STRATEGY
@@ -89,7 +89,7 @@ match_order(PlannerInfo *root, RelOptInfo *rel, IndexOptInfo *index)
 		int strategy;
 
 		if (!bms_equal(member->em_relids, rel->relids) ||
-			!vx_match_distance(root, index, member->em_expr, NULL, &distance))
+			!vx_match_distance(root, index, member->em_expr, &distance))
 			continue;
 		strategy = ordering_strategy(root, rel, key, &distance);
 		if (strategy != 0)

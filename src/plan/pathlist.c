@@ -29,8 +29,8 @@ see_paths(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rte)
 {
 	if (next_pathlist)
 		next_pathlist(root, rel, rti, rte);
-	/* What cannot have rows must not get a path that looks for some. */
-	if (!concerned(rel) || IS_DUMMY_REL(rel))
+	/* No index returns a sample, or what is known to have no rows. */
+	if (!concerned(rel) || IS_DUMMY_REL(rel) || rte->tablesample != NULL)
 		return;
 	vx_order_paths(root, rel);
 	vx_partial_paths(root, rel);

@@ -2,7 +2,7 @@
  * vector_ball.c
  *		The type vector_ball: the vectors within a distance of another one.
  *
- * The planner makes one of conditions like "embedding <=> q < 0.3" (plan/range.c),
+ * The planner makes one of conditions like "embedding <=> q < 0.3" (plan/match.c),
  * for an index that cannot take the distance and its limit apart.  Nothing else
  * makes balls, so there is no input.  A ball is a little wider than was asked
  * for: the condition itself is checked on each row that is found.  float8 has NaN
@@ -24,7 +24,7 @@ PG_FUNCTION_INFO_V1(vector_within_l2);
 PG_FUNCTION_INFO_V1(vector_within_ip);
 PG_FUNCTION_INFO_V1(vector_within_cosine);
 
-/* How much a ball is widened: rounding of 1 - d and its like is less. */
+/* How much a ball is widened: rounding of 1 - d and its like is less (plan/match.c). */
 #define WIDENING 1e-9
 
 Datum
@@ -49,18 +49,24 @@ vector_ball_out(PG_FUNCTION_ARGS)
 	PG_RETURN_CSTRING(text.data);
 }
 
+/*
+ * vector_ball(centre, bound, slope, offset): where slope * d + offset is not
+ * beyond the bound, above it for a slope above 0, else below.
+ */
 Datum
 vector_ball(PG_FUNCTION_ARGS)
 {
 	const Vector *centre = PG_GETARG_VECTOR_P(0);
-	double radius = PG_GETARG_FLOAT8(1);
+	double slope = PG_GETARG_FLOAT8(2);
+	double radius = (PG_GETARG_FLOAT8(1) - PG_GETARG_FLOAT8(3)) / slope;
 	Size bytes = offsetof(VectorBall, x) + sizeof(float) * centre->dim;
 	VectorBall *ball = palloc0(bytes);
 
 	SET_VARSIZE(ball, bytes);
 	ball->dim = centre->dim;
-	ball->with_nan = PG_GETARG_BOOL(2);
-	ball->radius = radius + WIDENING * (1 + fabs(radius));
+	ball->with_nan = slope < 0;
+	ball->radius =
+		isinf(radius) ? radius : radius + WIDENING * (1 + fabs(radius));
 	memcpy(ball->x, centre->x, sizeof(float) * centre->dim);
 	PG_RETURN_POINTER(ball);
 }
