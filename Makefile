@@ -28,7 +28,7 @@ ANN_OBJS = src/ann/options.o src/ann/support.o src/ann/columns.o src/ann/filter_
 	src/ann/walk.o src/ann/group.o src/ann/ahead.o src/ann/candidates.o src/ann/rerank.o src/ann/drain.o \
 	src/ann/scan.o src/ann/rounds.o src/ann/range.o src/ann/parallel.o src/ann/bitmap.o src/ann/last_scan.o src/ann/vacuum.o \
 	src/ann/cleanup.o src/ann/sweep.o
-PLAN_OBJS = src/plan/pathlist.o src/plan/match.o src/plan/order.o \
+PLAN_OBJS = src/plan/pathlist.o src/plan/match.o src/plan/range.o src/plan/order.o \
 	src/plan/cost.o src/plan/partial.o src/plan/limit.o
 INSPECT_OBJS = src/inspect/info.o src/inspect/lists.o src/inspect/check.o \
 	src/inspect/check_page.o src/inspect/check_directory.o \

@@ -138,6 +138,39 @@ SELECT count(*) FROM (SELECT id FROM item WHERE v <=> (SELECT array_agg((j % 3) 
 	FROM generate_series(1, 24) j) < 0.02) t;
 SELECT entries < 1500 AS few, stop FROM ann_last_scan();
 RESET enable_bitmapscan;
+-- Joins by distance: a scan for each row of the other side.
+SET vector_ext.recall = 1;
+CREATE TABLE probe AS SELECT id, g, v FROM item WHERE id % 50 < 2;
+ANALYZE probe;
+CREATE FUNCTION joined(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	line text;
+	wanted text;
+	mine text;
+	answer text := '';
+BEGIN
+	SET LOCAL enable_seqscan = on;
+	FOR i IN 0..2 LOOP
+		PERFORM set_config('enable_indexscan', (i = 1)::text, true);
+		PERFORM set_config('enable_bitmapscan', (i = 2)::text, true);
+		EXECUTE 'SELECT count(*) || '' '' || sum(id) FROM (' || query || ') t' INTO mine;
+		wanted := coalesce(wanted, mine);
+		answer := answer || CASE WHEN mine = wanted THEN ' same' ELSE ' DIFFERS' END;
+		FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
+			IF line LIKE '%item_v%' THEN
+				answer := answer || ' index';
+			END IF;
+		END LOOP;
+	END LOOP;
+	RETURN answer;
+END $$;
+SELECT joined('SELECT b.id FROM probe a JOIN item b ON b.v <=> a.v < 0.1 AND b.g = a.g');
+SELECT joined('SELECT b.id FROM probe a LEFT JOIN item b ON 1 - (a.v <=> b.v) > 0.9 AND b.yes');
+SELECT joined('SELECT a.id FROM probe a WHERE EXISTS (SELECT FROM item b WHERE b.v <=> a.v < 0.01 AND b.id <> a.id)');
+SELECT joined('SELECT a.id FROM probe a WHERE NOT EXISTS (SELECT FROM item b WHERE b.v <=> a.v < 0.1 AND b.id <> a.id)');
+SELECT joined('SELECT b.id FROM probe a, LATERAL (SELECT * FROM item c WHERE c.v <=> a.v < a.g / 50.0) b');
+RESET vector_ext.recall;
+EXPLAIN (COSTS OFF) SELECT b.id FROM probe a JOIN item b ON b.v <=> a.v < 0.1 AND b.g IN (1, 2);
 -- A column that is never NULL has them neither first nor last.
 CREATE TABLE whole (id int, v vector(3) NOT NULL);
 INSERT INTO whole SELECT i, ARRAY[i, 1, 2]::vector FROM generate_series(1, 300) i;

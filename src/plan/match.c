@@ -3,19 +3,15 @@
  *		Recognising what an ann index can do in the clauses of a query.
  *
  * Core matches "key op value" and the order of a distance itself.  Here are the
- * forms that it does not know: conditions on the distance, expressions that rise
- * or fall with it, IN lists beside an order before version 17, and a column of
- * type bool as a condition before version 16.
+ * forms that it does not know: expressions that rise or fall with a distance, IN
+ * lists beside an order before version 17, and a column of type bool as a
+ * condition before version 16.  Conditions on the distance are in range.c.
  */
 #include "postgres.h"
 
 #include <math.h>
 
-#include "access/htup_details.h"
-#include "access/stratnum.h"
-#include "catalog/pg_amop.h"
 #include "catalog/pg_operator_d.h"
-#include "catalog/pg_proc.h"
 #include "catalog/pg_type.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
@@ -24,16 +20,14 @@
 #include "optimizer/optimizer.h"
 #include "optimizer/paths.h"
 #include "optimizer/restrictinfo.h"
-#include "utils/builtins.h"
-#include "utils/catcache.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
-#include "utils/syscache.h"
 #include "utils/typcache.h"
 
 #include "ann/ann.h"
 #include "compat.h"
 #include "plan/match.h"
+#include "plan/range.h"
 
 bool
 vx_match_index(const IndexOptInfo *index)
@@ -50,11 +44,11 @@ vx_match_order_family(void)
 
 /* --- distances ---------------------------------------------------------------------- */
 
-/* Does the expression keep its value during a scan of the relation? */
-static bool
-is_fixed(PlannerInfo *root, const IndexOptInfo *index, Expr *expression)
+bool
+vx_match_fixed(PlannerInfo *root, const IndexOptInfo *index, Expr *expression)
 {
-	return bms_is_empty(pull_varnos(root, (Node *) expression)) &&
+	return !bms_is_member(index->rel->relid,
+						  pull_varnos(root, (Node *) expression)) &&
 		   !contain_volatile_functions((Node *) expression);
 }
 
@@ -63,7 +57,7 @@ match_operands(PlannerInfo *root, IndexOptInfo *index, Expr *vector,
 			   Expr *query, VxDistance *distance)
 {
 	if (!match_index_to_operand((Node *) vector, 0, index) ||
-		!is_fixed(root, index, query))
+		!vx_match_fixed(root, index, query))
 		return false;
 	distance->vector = vector;
 	distance->query = query;
@@ -213,147 +207,6 @@ vx_match_ordering(const IndexOptInfo *index, const VxDistance *distance,
 	return ordering;
 }
 
-/* --- conditions on the distance ------------------------------------------------------ */
-
-/* Is the comparison of float8 one that says "at most", or "at least"? */
-static bool
-is_comparison(const OpExpr *op, bool *at_most)
-{
-	int strategy = get_op_opfamily_strategy(op->opno, vx_match_order_family());
-
-	if (list_length(op->args) != 2 ||
-		exprType(linitial(op->args)) != FLOAT8OID ||
-		exprType(lsecond(op->args)) != FLOAT8OID)
-		return false;
-	*at_most = strategy == BTLessStrategyNumber ||
-			   strategy == BTLessEqualStrategyNumber;
-	return *at_most || strategy == BTGreaterStrategyNumber ||
-		   strategy == BTGreaterEqualStrategyNumber;
-}
-
-/*
- * Of numbers added, so many times the distance's scale: their rounding is less
- * than what a ball is widened by, see type/vector_ball.c.
- */
-#define ROUNDING_MAX 1e5
-
-/* A side of a comparison that has the distance, when the other side keeps still. */
-static bool
-match_side(PlannerInfo *root, IndexOptInfo *index, Expr *side, Expr *bound,
-		   VxDistance *distance)
-{
-	return is_fixed(root, index, bound) &&
-		   vx_match_distance(root, index, side, distance) &&
-		   distance->rounding <= ROUNDING_MAX * fabs(distance->slope);
-}
-
-/* The distance that a condition says is not beyond a bound, and the bound. */
-static bool
-match_limit(PlannerInfo *root, IndexOptInfo *index, const OpExpr *op,
-			VxDistance *distance, Expr **bound)
-{
-	Expr *left = linitial(op->args);
-	Expr *right = lsecond(op->args);
-	bool at_most;
-
-	if (!is_comparison(op, &at_most))
-		return false;
-	*bound = right;
-	if (match_side(root, index, left, right, distance))
-		return at_most == (distance->slope > 0);
-	*bound = left;
-	if (match_side(root, index, right, left, distance))
-		return at_most == (distance->slope < 0);
-	return false;
-}
-
-/* What makes a condition of a distance and a bound. */
-typedef struct Range
-{
-	Oid operator; /* vector within ball */
-	Oid ball;	  /* its type */
-	Oid function; /* makes one of vector and float8 */
-} Range;
-
-/* vector_ball(vector, float8, float8, float8) stands beside its type, wherever the extension is. */
-static Oid
-ball_function(Oid vector, Oid ball)
-{
-	Oid args[] = {vector, FLOAT8OID, FLOAT8OID, FLOAT8OID};
-	HeapTuple type = SearchSysCache1(TYPEOID, ObjectIdGetDatum(ball));
-	Oid schema;
-
-	if (!HeapTupleIsValid(type))
-		return InvalidOid;
-	schema = ((Form_pg_type) GETSTRUCT(type))->typnamespace;
-	ReleaseSysCache(type);
-	return GetSysCacheOid3(
-		PROCNAMEARGSNSP, Anum_pg_proc_oid, CStringGetDatum("vector_ball"),
-		PointerGetDatum(buildoidvector(args, lengthof(args))),
-		ObjectIdGetDatum(schema));
-}
-
-/* The family's member for ranges, whose right-hand type it alone has. */
-static bool
-find_range(Oid family, Oid vector, Range *range)
-{
-	CatCList *members =
-		SearchSysCacheList1(AMOPSTRATEGY, ObjectIdGetDatum(family));
-
-	*range = (Range){0};
-	for (int i = 0; i < members->n_members; i++)
-	{
-		Form_pg_amop member =
-			(Form_pg_amop) GETSTRUCT(&members->members[i]->tuple);
-
-		if (member->amopstrategy != VX_ANN_RANGE_STRATEGY ||
-			member->amoplefttype != vector)
-			continue;
-		range->operator= member->amopopr;
-		range->ball = member->amoprighttype;
-	}
-	ReleaseSysCacheList(members);
-	if (OidIsValid(range->ball))
-		range->function = ball_function(vector, range->ball);
-	return OidIsValid(range->function);
-}
-
-static Const *
-float8_const(double value)
-{
-	return makeConst(FLOAT8OID, -1, InvalidOid, sizeof(float8),
-					 Float8GetDatum(value), false, FLOAT8PASSBYVAL);
-}
-
-/* "vector within a ball", as the index knows it. */
-static IndexClause *
-range_clause(PlannerInfo *root, IndexOptInfo *index, RestrictInfo *rinfo,
-			 const VxDistance *distance, Expr *bound)
-{
-	IndexClause *clause = makeNode(IndexClause);
-	Range range;
-	Expr *ball;
-	Expr *within;
-
-	if (!find_range(index->opfamily[0], index->opcintype[0], &range))
-		return NULL;
-	ball = (Expr *) makeFuncExpr(range.function, range.ball,
-								 list_make4(distance->query, bound,
-											float8_const(distance->slope),
-											float8_const(distance->offset)),
-								 InvalidOid, InvalidOid, COERCE_EXPLICIT_CALL);
-	ball = (Expr *) eval_const_expressions(root, (Node *) ball);
-	within = make_opclause(range.operator, BOOLOID, false, distance->vector,
-						   ball, InvalidOid, InvalidOid);
-	set_opfuncid((OpExpr *) within);
-	clause->rinfo = rinfo;
-	clause->indexquals = list_make1(make_simple_restrictinfo(root, within));
-	clause->lossy = true;
-	clause->indexcol = 0;
-	clause->indexcols = NIL;
-	return clause;
-}
-
 /* --- conditions on columns ------------------------------------------------------------- */
 
 /*
@@ -455,18 +308,13 @@ vx_match_clauses(PlannerInfo *root, RelOptInfo *rel, IndexOptInfo *index)
 	foreach (lc, rel->baserestrictinfo)
 	{
 		RestrictInfo *rinfo = lfirst(lc);
-		IndexClause *clause = NULL;
-		VxDistance distance;
-		Expr *bound;
+		IndexClause *clause;
 
 		if (!restriction_is_securely_promotable(rinfo, rel) ||
 			has_clause(clauses, rinfo))
 			continue;
-		if (is_opclause(rinfo->clause) &&
-			match_limit(root, index, (OpExpr *) rinfo->clause, &distance,
-						&bound))
-			clause = range_clause(root, index, rinfo, &distance, bound);
-		else
+		clause = vx_range_clause(root, index, rinfo);
+		if (clause == NULL)
 			clause = bool_clause(root, index, rinfo);
 		if (clause != NULL)
 			clauses = lappend(clauses, clause);

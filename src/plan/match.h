@@ -14,7 +14,7 @@
 typedef struct VxDistance
 {
 	Expr *vector; /* the index's first key */
-	Expr *query;  /* what it is compared with; not of this relation */
+	Expr *query;  /* what it is compared with; not of its relation */
 	double slope; /* not 0 */
 	double offset;
 	double rounding; /* sum of what was added on the way, without signs */
@@ -22,6 +22,13 @@ typedef struct VxDistance
 
 /* The operator family that distances are ordered by. */
 extern Oid vx_match_order_family(void);
+
+/*
+ * Does the expression keep its value during a scan of the index's relation?  It
+ * may be another one in the next scan.
+ */
+extern bool vx_match_fixed(PlannerInfo *root, const IndexOptInfo *index,
+						   Expr *expression);
 
 /* Is it an ann index that the query can use? */
 extern bool vx_match_index(const IndexOptInfo *index);

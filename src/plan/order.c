@@ -23,6 +23,7 @@
 #include "compat.h"
 #include "plan/match.h"
 #include "plan/pathlist.h"
+#include "plan/range.h"
 
 static bool
 is_attribute_not_null(Oid relation, AttrNumber attno)
@@ -147,41 +148,6 @@ add_ordered(PlannerInfo *root, RelOptInfo *rel, IndexOptInfo *index,
 		add_partial_path(rel, &path->path);
 }
 
-/* Paths without an order have a use only where there is a condition. */
-static void
-add_unordered(PlannerInfo *root, RelOptInfo *rel, IndexOptInfo *index,
-			  List *clauses)
-{
-	IndexPath *plain = create_index_path(root, index, clauses, NIL, NIL, NIL,
-										 ForwardScanDirection, false,
-										 rel->lateral_relids, 1.0, false);
-	/* Another node for the bitmap: add_path may free the first. */
-	IndexPath *of_bitmap = create_index_path(root, index, clauses, NIL, NIL,
-											 NIL, ForwardScanDirection, false,
-											 rel->lateral_relids, 1.0, false);
-	BitmapHeapPath *bitmap = create_bitmap_heap_path(
-		root, rel, &of_bitmap->path, rel->lateral_relids, 1.0, 0);
-
-	add_path(rel, &plain->path);
-	add_path(rel, &bitmap->path);
-}
-
-/* Does a clause say something that core does not know how to say? */
-static bool
-has_own_clause(List *clauses)
-{
-	ListCell *lc;
-
-	foreach (lc, clauses)
-	{
-		const IndexClause *clause = lfirst(lc);
-
-		if (clause->indexcol == 0 && clause->lossy)
-			return true;
-	}
-	return false;
-}
-
 void
 vx_order_paths(PlannerInfo *root, RelOptInfo *rel)
 {
@@ -199,7 +165,6 @@ vx_order_paths(PlannerInfo *root, RelOptInfo *rel)
 		ordering = match_order(root, rel, index);
 		if (ordering != NULL)
 			add_ordered(root, rel, index, clauses, ordering);
-		if (has_own_clause(clauses))
-			add_unordered(root, rel, index, clauses);
+		vx_range_paths(root, rel, index, clauses);
 	}
 }
