@@ -15,6 +15,7 @@
 #include "lib/stringinfo.h"
 #include "utils/builtins.h"
 
+#include "compat.h"
 #include "type/vector.h"
 
 PG_FUNCTION_INFO_V1(vector_ball_in);
