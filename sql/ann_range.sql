@@ -123,12 +123,14 @@ EXPLAIN (COSTS OFF) EXECUTE filtered ('[1]');
 EXPLAIN (COSTS OFF) EXECUTE near ('[1]', 1);
 EXECUTE near (:'q', 0.01);
 RESET plan_cache_mode;
+RESET enable_seqscan;
 EXPLAIN (COSTS OFF) SELECT a.id, b.id FROM item a CROSS JOIN LATERAL
 	(SELECT id FROM item WHERE g = a.g ORDER BY 1 - (v <=> a.v) DESC NULLS LAST LIMIT 2) b
 WHERE a.id < 10;
 SELECT count(*), count(DISTINCT b.id) FROM item a CROSS JOIN LATERAL
 	(SELECT id FROM item WHERE g = a.g ORDER BY 1 - (v <=> a.v) DESC NULLS LAST LIMIT 2) b
 WHERE a.id < 10;
+SET enable_seqscan = off;
 -- No row is so near: few entries are looked at.
 SELECT count(*) FROM (SELECT id FROM item WHERE v <=> :'zero' < 0.1) t;
 SELECT count(*) FROM (SELECT id FROM item WHERE v <=> :'q' < -0.1) t;
@@ -170,13 +172,17 @@ SELECT joined('SELECT a.id FROM probe a WHERE EXISTS (SELECT FROM item b WHERE b
 SELECT joined('SELECT a.id FROM probe a WHERE NOT EXISTS (SELECT FROM item b WHERE b.v <=> a.v < 0.1 AND b.id <> a.id)');
 SELECT joined('SELECT b.id FROM probe a, LATERAL (SELECT * FROM item c WHERE c.v <=> a.v < a.g / 50.0) b');
 RESET vector_ext.recall;
+RESET enable_seqscan;
 EXPLAIN (COSTS OFF) SELECT b.id FROM probe a JOIN item b ON b.v <=> a.v < 0.1 AND b.g IN (1, 2);
+SET enable_seqscan = off;
 -- A column that is never NULL has them neither first nor last.
 CREATE TABLE whole (id int, v vector(3) NOT NULL);
 INSERT INTO whole SELECT i, ARRAY[i, 1, 2]::vector FROM generate_series(1, 300) i;
 CREATE INDEX ON whole USING ann (v);
 EXPLAIN (COSTS OFF) SELECT id FROM whole ORDER BY -(v <-> '[7,1,2]') DESC LIMIT 2;
 SELECT id FROM whole ORDER BY -(v <-> '[7,1,2]') DESC LIMIT 1;
+RESET enable_seqscan;
+RESET enable_sort;
 -- Not an order that the index has: farthest first, another metric, a square.
 EXPLAIN (COSTS OFF) SELECT id FROM whole ORDER BY v <-> '[7,1,2]' DESC LIMIT 2;
 EXPLAIN (COSTS OFF) SELECT id FROM whole ORDER BY 1 - (v <=> '[7,1,2]') DESC LIMIT 2;
