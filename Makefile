@@ -18,7 +18,7 @@ TYPE_OBJS = src/type/vector_io.o src/type/vector_distance.o src/type/vector_op.o
 	src/type/vector_cast.o src/type/vector_array.o src/type/vector_agg.o src/type/vector_ball.o
 PAGE_OBJS = src/page/pin.o src/page/access.o src/page/record.o src/page/alloc.o \
 	src/page/build.o src/page/capacity.o
-ANN_OBJS = src/ann/options.o src/ann/support.o src/ann/columns.o src/ann/filter_keys.o src/ann/filter.o src/ann/validate.o \
+ANN_OBJS = src/ann/options.o src/ann/support.o src/ann/columns.o src/ann/filter_keys.o src/ann/filter.o src/ann/gate.o src/ann/validate.o \
 	src/ann/sample.o src/ann/train.o src/ann/balance.o src/ann/rowsort.o \
 	src/ann/crew.o src/ann/cluster.o src/ann/workers.o src/ann/truth.o \
 	src/ann/calibrator.o src/ann/calibrate.o \
@@ -29,6 +29,7 @@ ANN_OBJS = src/ann/options.o src/ann/support.o src/ann/columns.o src/ann/filter_
 	src/ann/scan.o src/ann/rounds.o src/ann/range.o src/ann/parallel.o src/ann/bitmap.o src/ann/last_scan.o src/ann/vacuum.o \
 	src/ann/cleanup.o src/ann/sweep.o
 PLAN_OBJS = src/plan/pathlist.o src/plan/match.o src/plan/range.o src/plan/order.o \
+	src/plan/gate_path.o src/plan/gate_scan.o \
 	src/plan/cost.o src/plan/partial.o src/plan/limit.o
 INSPECT_OBJS = src/inspect/info.o src/inspect/lists.o src/inspect/check.o \
 	src/inspect/check_page.o src/inspect/check_directory.o \

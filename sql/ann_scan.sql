@@ -343,8 +343,10 @@ EXPLAIN (COSTS OFF) SELECT id FROM item ORDER BY v <-> query() LIMIT 10;
 EXPLAIN (COSTS OFF) SELECT id FROM item ORDER BY v <=> query() LIMIT 10;
 CREATE INDEX item_cosine_idx ON item USING ann (v vector_cosine_ops);
 EXPLAIN (COSTS OFF) SELECT id FROM item ORDER BY v <=> query() LIMIT 10;
+SET enable_sort = off;
 EXPLAIN (COSTS OFF) SELECT id FROM item WHERE grp = 7
 ORDER BY v <-> query() LIMIT 10;
+RESET enable_sort;
 -- No order, no use.
 EXPLAIN (COSTS OFF) SELECT count(*) FROM item;
 

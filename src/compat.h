@@ -19,6 +19,7 @@
 #include "catalog/pg_class.h"
 #include "commands/vacuum.h"
 #include "nodes/execnodes.h"
+#include "nodes/tidbitmap.h"
 #include "miscadmin.h"
 #include "nodes/pathnodes.h"
 #include "optimizer/optimizer.h"
@@ -260,6 +261,68 @@ vx_compat_members_next(VxMemberIterator *iterator)
 		return NULL;
 	return (EquivalenceMember *) list_nth(iterator->members, iterator->next++);
 #endif
+}
+
+/* A page of a bitmap of heap pointers: its pointers, or none that are known. */
+typedef struct VxBitmapPage
+{
+	BlockNumber block;
+	bool lossy;
+	int count;
+	OffsetNumber offsets[MaxHeapTuplesPerPage];
+} VxBitmapPage;
+
+#if PG_VERSION_NUM >= 180000
+typedef TBMPrivateIterator VxBitmapIterator;
+#else
+typedef TBMIterator VxBitmapIterator;
+#endif
+
+static inline VxBitmapIterator *
+vx_compat_bitmap_begin(TIDBitmap *bitmap)
+{
+#if PG_VERSION_NUM >= 180000
+	return tbm_begin_private_iterate(bitmap);
+#else
+	return tbm_begin_iterate(bitmap);
+#endif
+}
+
+static inline void
+vx_compat_bitmap_end(VxBitmapIterator *iterator)
+{
+#if PG_VERSION_NUM >= 180000
+	tbm_end_private_iterate(iterator);
+#else
+	tbm_end_iterate(iterator);
+#endif
+}
+
+/* The next page; false at the end. */
+static inline bool
+vx_compat_bitmap_next(VxBitmapIterator *iterator, VxBitmapPage *page)
+{
+#if PG_VERSION_NUM >= 180000
+	TBMIterateResult result;
+
+	if (!tbm_private_iterate(iterator, &result))
+		return false;
+	page->block = result.blockno;
+	page->lossy = result.lossy;
+	page->count = page->lossy ? 0
+							  : tbm_extract_page_tuple(&result, page->offsets,
+													   MaxHeapTuplesPerPage);
+#else
+	TBMIterateResult *result = tbm_iterate(iterator);
+
+	if (result == NULL)
+		return false;
+	page->block = result->blockno;
+	page->lossy = result->ntuples < 0;
+	page->count = page->lossy ? 0 : result->ntuples;
+	memcpy(page->offsets, result->offsets, sizeof(OffsetNumber) * page->count);
+#endif
+	return true;
 }
 
 static inline bool

@@ -12,6 +12,7 @@
 
 #include "ann/ann.h"
 #include "kernel/kernel.h"
+#include "plan/gate.h"
 #include "plan/limit.h"
 #include "plan/pathlist.h"
 #include "vector_ext.h"
@@ -65,4 +66,5 @@ _PG_init(void)
 	vx_ann_options_register();
 	vx_limit_hook_install();
 	vx_pathlist_hook_install();
+	vx_gate_register();
 }

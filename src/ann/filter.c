@@ -157,6 +157,19 @@ vx_filter_test(const VxFilter *filter, const VxLeadLayout *layout, Page page,
 		test_term(&filter->terms[i], layout, page, rows, pass);
 }
 
+/* Slots that still pass, whose heap pointer does not. */
+static void
+test_gate(VxGate *gate, const VxLeadLayout *layout, Page page, int rows,
+		  uint64 *pass)
+{
+	const ItemPointerData *tids = vx_plane(page, layout->tids, ItemPointerData);
+
+	for (int slot = vx_bit_next(pass, rows, 0); slot < rows;
+		 slot = vx_bit_next(pass, rows, slot + 1))
+		if (!vx_gate_has(gate, &tids[slot]))
+			vx_bit_clear(pass, slot);
+}
+
 int
 vx_filter_slots(const VxScan *scan, const VxLeadLayout *layout, Page page,
 				int rows, uint64 *pass)
@@ -167,6 +180,8 @@ vx_filter_slots(const VxScan *scan, const VxLeadLayout *layout, Page page,
 	memcpy(pass, vx_plane(page, layout->live, uint64), sizeof(uint64) * words);
 	if (scan->filter.active)
 		vx_filter_test(&scan->filter, layout, page, rows, pass);
+	if (scan->gate != NULL)
+		test_gate(scan->gate, layout, page, rows, pass);
 	for (int w = 0; w < words; w++)
 		count += pg_popcount64(pass[w]);
 	return count;

@@ -7,6 +7,8 @@
  */
 #include "postgres.h"
 
+#include <math.h>
+
 #include "access/tableam.h"
 #include "catalog/index.h"
 #include "executor/executor.h"
@@ -179,6 +181,7 @@ vx_heap_distance(VxScan *scan, uint64 tid, VxResult *result)
 		return false;
 
 	caller = MemoryContextSwitchTo(scan->row_context);
+	result->distance = get_float8_nan();
 	key_values(scan, values, nulls);
 	value = values[0];
 	isnull = nulls[0];
@@ -197,6 +200,9 @@ vx_heap_distance(VxScan *scan, uint64 tid, VxResult *result)
 	}
 	MemoryContextSwitchTo(caller);
 	MemoryContextReset(scan->row_context);
+	/* What comes from the gate may be a row of a special list. */
+	if (scan->direct && (nulls[0] || isnan(result->distance)))
+		return false;
 	if (isnull)
 		vx_corrupt(scan->ann.index, VX_META_BLOCK,
 				   "entry (%u,%u) does not belong to its row's value",

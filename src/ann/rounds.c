@@ -76,7 +76,7 @@ vx_scan_conditions(VxScan *scan)
 		return false;
 	scan->measured = (scan->ordered || scan->ranged) && !scan->query_null &&
 					 !scan->filter.no_vectors;
-	scan->narrow = scan->filter.active;
+	scan->narrow = scan->filter.active || scan->gate != NULL;
 	return true;
 }
 
@@ -140,9 +140,54 @@ start(VxScan *scan)
 	return true;
 }
 
+/* So few rows pass the gate that no list needs to be visited. */
+#define GATE_ROWS_MAX 300
+
+/*
+ * A gate that is the only condition, and lets few rows pass: they are fetched as
+ * they are.  Rows without a distance are found later, in their lists.
+ */
+static bool
+few_pass(const VxScan *scan)
+{
+	int64 count;
+
+	if (scan->gate == NULL || scan->filter.active || scan->ranged ||
+		scan->shared != NULL ||
+		RelationGetIndexPredicate(scan->ann.index) != NIL)
+		return false;
+	count = vx_gate_count(scan->gate);
+	return count >= 0 && count <= GATE_ROWS_MAX;
+}
+
+static void
+add_gated(void *arg, const ItemPointerData *tid)
+{
+	VxScan *scan = arg;
+	VxCandidate *candidate = &scan->candidates.items[scan->candidates.count++];
+
+	candidate->tid = *tid;
+	candidate->low = -get_float4_infinity();
+}
+
+/* All rows that pass become candidates. */
+static bool
+walk_gate(VxScan *scan)
+{
+	scan->direct = true;
+	scan->next_list = scan->list_count;
+	if (!vx_candidates_reserve(&scan->candidates, vx_gate_count(scan->gate),
+							   get_float8_infinity()))
+		return false;
+	vx_gate_each(scan->gate, add_gated, scan);
+	return true;
+}
+
 bool
 vx_scan_walk(VxScan *scan)
 {
+	if (scan->rounds == 1 && few_pass(scan))
+		return walk_gate(scan);
 	if (scan->shared != NULL)
 		return vx_parallel_round(scan);
 	do

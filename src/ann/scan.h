@@ -22,6 +22,7 @@
 
 #include "ann/ann.h"
 #include "ann/filter.h"
+#include "ann/gate.h"
 
 #include "executor/tuptable.h"
 #include "utils/float.h"
@@ -205,9 +206,11 @@ typedef struct VxScan
 	float eps;
 
 	/* Conditions, from the start. */
+	VxGate *gate; /* NULL: all rows pass it; from rescan to rescan */
 	VxFilter filter;
 	bool narrow; /* rows with a vector are left out by it */
 	bool exact;	 /* so few pass that all of them are fetched */
+	bool direct; /* and come from the gate, not from the lists */
 	int64 exact_rows;
 
 	/* The directory, in the order of visiting. */

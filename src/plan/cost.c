@@ -40,11 +40,15 @@
 #define LIST_FACTOR 10
 #define VISIT_FACTOR 400
 
-/* A row that is fetched without being scored, in seq_page_costs. */
+/* A row that is fetched with its vector, in seq_page_costs. */
 #define FETCH_FACTOR 2.0
 
-/* Rows that are fetched without a look at their codes, see walk.c. */
+/* Rows that are fetched without a look at their codes, see walk.c and rounds.c. */
 #define EXACT_ROWS 100
+#define GATE_ROWS 300
+
+/* A heap pointer that is looked up in a gate, in cpu_operator_costs. */
+#define GATE_FACTOR 2
 
 /* Share of the rows that is scanned at recall 0.95 with 502 lists. */
 #define SHARE_AT_95 0.10
@@ -167,6 +171,35 @@ filter_selectivity(PlannerInfo *root, IndexPath *path)
 								  JOIN_INNER, NULL);
 }
 
+void
+vx_cost_gate(const IndexPath *path, Selectivity passing, Cost *startup,
+			 Cost *total)
+{
+	const IndexOptInfo *info = path->indexinfo;
+	Relation index = index_open(info->indexoid, NoLock);
+	double rows = Max(info->tuples, 1);
+	Selectivity both = passing * path->indexselectivity;
+	double share;
+	VxMeta meta;
+
+	vx_meta_read(index, &meta);
+	index_close(index, NoLock);
+	*startup = unshared_cost(&meta);
+	if (path->indexclauses == NIL && rows * passing <= GATE_ROWS)
+		*startup += rows * passing * FETCH_FACTOR * seq_page_cost;
+	else
+	{
+		share = widened_share(visited_share(&meta), both);
+		*startup += visit_cost(&meta, rows, share, both) +
+					rows * share * path->indexselectivity * GATE_FACTOR *
+						cpu_operator_cost;
+	}
+	*total = *startup +
+			 rows * both *
+				 (random_page_cost + cpu_tuple_cost + cpu_index_tuple_cost +
+				  cpu_operator_cost * log(rows + 1));
+}
+
 /*
  * The operators for an order that falls with the distance are not an order that
  * rises with it: core would take them for that if somebody wrote them down.
@@ -205,8 +238,8 @@ anncostestimate(PlannerInfo *root, IndexPath *path, double loop_count,
 	index_close(index, NoLock);
 
 	share = path->indexorderbys != NIL ? visited_share(&meta) : 1;
-	if (path->indexclauses != NIL)
-		share = widened_share(share, passing);
+	/* What is checked on the rows alone makes the scan go on as well. */
+	share = widened_share(share, Min(passing, info->rel->rows / rows));
 	count_pages(&meta, rows, &leads, &codes);
 	if (path->indexorderbys == NIL)
 		*startup_cost =
@@ -214,11 +247,16 @@ anncostestimate(PlannerInfo *root, IndexPath *path, double loop_count,
 	else
 		*startup_cost =
 			unshared_cost(&meta) + visit_cost(&meta, rows, share, passing);
-	/* The rest of the rows: the other lists, and a sort of everything. */
+	/*
+	 * The rest of the rows: the other lists, a sort of everything, and each row
+	 * fetched with its vector, which is often out of line.
+	 */
 	*total_cost =
 		*startup_cost + leads * (1 - share) * LEAD_FACTOR * seq_page_cost +
 		rows * passing *
 			(cpu_index_tuple_cost + cpu_operator_cost * log(rows + 1));
+	if (path->indexorderbys != NIL)
+		*total_cost += rows * passing * FETCH_FACTOR * seq_page_cost;
 	*selectivity = passing;
 	*correlation = 0;
 	/* Of this only the number of workers depends. */

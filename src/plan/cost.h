@@ -10,4 +10,11 @@
 /* The part of an ordered scan's cost that every participant pays in full. */
 extern Cost vx_cost_unshared(const IndexPath *path);
 
+/*
+ * Of an ordered scan before which a gate lets a share of the rows pass, without
+ * what makes the gate.
+ */
+extern void vx_cost_gate(const IndexPath *path, Selectivity passing,
+						 Cost *startup, Cost *total);
+
 #endif

@@ -25,6 +25,7 @@
 
 #include "ann/ann.h"
 #include "compat.h"
+#include "plan/gate.h"
 #include "plan/limit.h"
 
 /* The bound of a scan whose rows must all come in true order. */
@@ -165,6 +166,9 @@ bound_below(PlanState *node, int64 rows)
 			/* They look one row past each group of equal distances. */
 			bound_below(outerPlanState(node),
 						rows < ALL_ROWS ? rows + 1 : ALL_ROWS);
+			break;
+		case T_CustomScanState:
+			bound_below(vx_gate_index_scan(node), rows);
 			break;
 		case T_SubqueryScanState:
 			bound_below(((SubqueryScanState *) node)->subplan, rows);

@@ -69,9 +69,8 @@ ordering_strategy(PlannerInfo *root, RelOptInfo *rel, const PathKey *key,
 										 : VX_ANN_FALLING_STRATEGY;
 }
 
-/* The operator to order by for the query's first path key, or NULL. */
-static Expr *
-match_order(PlannerInfo *root, RelOptInfo *rel, IndexOptInfo *index)
+Expr *
+vx_order_match(PlannerInfo *root, RelOptInfo *rel, IndexOptInfo *index)
 {
 	PathKey *key;
 	EquivalenceMember *member;
@@ -162,7 +161,7 @@ vx_order_paths(PlannerInfo *root, RelOptInfo *rel)
 		if (!vx_match_index(index))
 			continue;
 		clauses = vx_match_clauses(root, rel, index);
-		ordering = match_order(root, rel, index);
+		ordering = vx_order_match(root, rel, index);
 		if (ordering != NULL)
 			add_ordered(root, rel, index, clauses, ordering);
 		vx_range_paths(root, rel, index, clauses);

@@ -7,6 +7,7 @@
 #include "optimizer/paths.h"
 
 #include "ann/ann.h"
+#include "plan/gate.h"
 #include "plan/pathlist.h"
 
 static set_rel_pathlist_hook_type next_pathlist = NULL;
@@ -33,6 +34,7 @@ see_paths(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rte)
 	if (!concerned(rel) || IS_DUMMY_REL(rel) || rte->tablesample != NULL)
 		return;
 	vx_order_paths(root, rel);
+	vx_gate_paths(root, rel);
 	vx_partial_paths(root, rel);
 }
 

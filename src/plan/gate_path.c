@@ -1,0 +1,185 @@
+/*
+ * gate_path.c
+ *		Paths of the node AnnGate.
+ *
+ * A condition that the ann index does not know, but other indexes do, can be
+ * looked up there first: the bitmap that they give is the gate of an ordered ann
+ * scan, which then looks at no row that does not pass.  Between streaming, where
+ * the condition is checked on each row in order, and fetching all that pass and
+ * sorting them, this is for what is in the middle; cost decides.
+ */
+#include "postgres.h"
+
+#include "optimizer/cost.h"
+#include "optimizer/pathnode.h"
+#include "optimizer/paths.h"
+#include "optimizer/planmain.h"
+#include "optimizer/restrictinfo.h"
+
+#include "ann/ann.h"
+#include "plan/cost.h"
+#include "plan/gate.h"
+#include "plan/match.h"
+#include "plan/pathlist.h"
+
+static Plan *plan_gate(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
+					   List *tlist, List *clauses, List *plans);
+
+static const CustomPathMethods path_methods = {
+	.CustomName = "AnnGate",
+	.PlanCustomPath = plan_gate,
+};
+
+/* --- the bitmap ----------------------------------------------------------------- */
+
+/* The indexes other than ann that can give a bitmap. */
+static List *
+other_indexes(const RelOptInfo *rel)
+{
+	List *others = NIL;
+	ListCell *lc;
+
+	foreach (lc, rel->indexlist)
+	{
+		IndexOptInfo *index = lfirst(lc);
+
+		if (index->amcostestimate != anncostestimate && index->amhasgetbitmap)
+			others = lappend(others, index);
+	}
+	return others;
+}
+
+/*
+ * The cheapest bitmap of the relation's conditions from the indexes: core makes
+ * it, while it sees these indexes only, and bitmaps as their only use.
+ */
+static BitmapHeapPath *
+cheapest_bitmap(PlannerInfo *root, RelOptInfo *rel, List *indexes)
+{
+	RelOptInfo kept = *rel;
+	List *plain = NIL; /* those that had other uses */
+	BitmapHeapPath *best = NULL;
+	ListCell *lc;
+
+	foreach (lc, indexes)
+	{
+		IndexOptInfo *index = lfirst(lc);
+
+		if (index->amhasgettuple)
+			plain = lappend(plain, index);
+		index->amhasgettuple = false;
+	}
+	rel->pathlist = rel->partial_pathlist = NIL;
+	rel->indexlist = indexes;
+	rel->consider_parallel = false;
+	create_index_paths(root, rel);
+	foreach (lc, rel->pathlist)
+	{
+		Path *path = lfirst(lc);
+
+		if (IsA(path, BitmapHeapPath) && path->param_info == NULL &&
+			(best == NULL || path->total_cost < best->path.total_cost))
+			best = (BitmapHeapPath *) path;
+	}
+	rel->pathlist = kept.pathlist;
+	rel->partial_pathlist = kept.partial_pathlist;
+	rel->indexlist = kept.indexlist;
+	rel->consider_parallel = kept.consider_parallel;
+	foreach (lc, plain)
+		((IndexOptInfo *) lfirst(lc))->amhasgettuple = true;
+	return best;
+}
+
+/* --- paths ----------------------------------------------------------------------- */
+
+/*
+ * The ordered scan of the index that the gate would stand before: a node of its
+ * own, since those among the paths may be freed.
+ */
+static IndexPath *
+ordered_path(PlannerInfo *root, RelOptInfo *rel, IndexOptInfo *index)
+{
+	Expr *ordering = vx_order_match(root, rel, index);
+
+	if (ordering == NULL)
+		return NULL;
+	return create_index_path(
+		root, index, vx_match_clauses(root, rel, index), list_make1(ordering),
+		list_make1_int(0), list_make1(linitial(root->query_pathkeys)),
+		ForwardScanDirection, false, rel->lateral_relids, 1.0, false);
+}
+
+static void
+add_gate(PlannerInfo *root, RelOptInfo *rel, IndexPath *ordered,
+		 BitmapHeapPath *bitmap)
+{
+	CustomPath *path = makeNode(CustomPath);
+	Selectivity passing;
+	Cost bitmap_cost;
+
+	cost_bitmap_tree_node(bitmap->bitmapqual, &bitmap_cost, &passing);
+	path->path.pathtype = T_CustomScan;
+	path->path.parent = rel;
+	path->path.pathtarget = rel->reltarget;
+	path->path.param_info =
+		get_baserel_parampathinfo(root, rel, rel->lateral_relids);
+	path->path.rows = ordered->path.rows;
+	path->path.pathkeys = ordered->path.pathkeys;
+	path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
+	path->custom_paths = list_make2(ordered, bitmap);
+	path->methods = &path_methods;
+	vx_cost_gate(ordered, passing, &path->path.startup_cost,
+				 &path->path.total_cost);
+	path->path.startup_cost += bitmap_cost;
+	path->path.total_cost += bitmap_cost;
+	add_path(rel, &path->path);
+}
+
+void
+vx_gate_paths(PlannerInfo *root, RelOptInfo *rel)
+{
+	List *indexes = other_indexes(rel);
+	BitmapHeapPath *bitmap;
+	ListCell *lc;
+
+	if (indexes == NIL || rel->baserestrictinfo == NIL ||
+		root->query_pathkeys == NIL || !enable_bitmapscan || !enable_indexscan)
+		return;
+	bitmap = cheapest_bitmap(root, rel, indexes);
+	if (bitmap == NULL)
+		return;
+	foreach (lc, rel->indexlist)
+	{
+		IndexOptInfo *index = lfirst(lc);
+		IndexPath *ordered;
+
+		if (!vx_match_index(index))
+			continue;
+		ordered = ordered_path(root, rel, index);
+		if (ordered != NULL)
+			add_gate(root, rel, ordered, bitmap);
+	}
+}
+
+/* --- plans ------------------------------------------------------------------------ */
+
+/*
+ * The index scan checks every condition on each row that it gives, so the node
+ * itself has none.  Of the bitmap's plan only what makes the bitmap is needed.
+ */
+static Plan *
+plan_gate(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *tlist,
+		  List *clauses, List *plans)
+{
+	CustomScan *scan = makeNode(CustomScan);
+	Plan *ordered = linitial(plans);
+	Plan *bitmap = lsecond(plans);
+
+	scan->scan.plan.targetlist = tlist;
+	scan->scan.scanrelid = 0;
+	scan->custom_scan_tlist = ordered->targetlist;
+	scan->custom_plans = list_make2(ordered, outerPlan(bitmap));
+	scan->flags = path->flags;
+	scan->methods = &vx_gate_scan_methods;
+	return &scan->scan.plan;
+}

@@ -1,0 +1,205 @@
+/*
+ * gate_scan.c
+ *		Executing the node AnnGate.
+ *
+ * It has two children: an ordered index scan, whose rows it passes on, and what
+ * makes a bitmap.  The bitmap is made when the first row is asked for, and given
+ * to the index scan before that begins to look for rows.
+ */
+#include "postgres.h"
+
+#include "access/genam.h"
+#include "commands/explain.h"
+#include "executor/executor.h"
+#include "nodes/extensible.h"
+#include "nodes/tidbitmap.h"
+#include "utils/memutils.h"
+
+#include "ann/ann.h"
+#include "ann/gate.h"
+#include "compat.h"
+#include "plan/gate.h"
+
+typedef struct GateState
+{
+	CustomScanState css;
+	IndexScanState *index_scan;
+	PlanState *bitmap;
+	MemoryContext context; /* of the gate */
+	bool gated;			   /* the index scan has it */
+	int64 rows;			   /* that passed last time; negative: not known */
+} GateState;
+
+static Node *create_state(CustomScan *plan);
+static void begin(CustomScanState *node, EState *estate, int eflags);
+static TupleTableSlot *next(CustomScanState *node);
+static void end(CustomScanState *node);
+static void rescan(CustomScanState *node);
+static void explain(CustomScanState *node, List *ancestors, ExplainState *es);
+
+const CustomScanMethods vx_gate_scan_methods = {
+	.CustomName = "AnnGate",
+	.CreateCustomScanState = create_state,
+};
+
+static const CustomExecMethods exec_methods = {
+	.CustomName = "AnnGate",
+	.BeginCustomScan = begin,
+	.ExecCustomScan = next,
+	.EndCustomScan = end,
+	.ReScanCustomScan = rescan,
+	.ExplainCustomScan = explain,
+};
+
+void
+vx_gate_register(void)
+{
+	RegisterCustomScanMethods(&vx_gate_scan_methods);
+}
+
+PlanState *
+vx_gate_index_scan(PlanState *node)
+{
+	if (!IsA(node, CustomScanState) ||
+		((CustomScanState *) node)->methods != &exec_methods)
+		return NULL;
+	return &((GateState *) node)->index_scan->ss.ps;
+}
+
+static Node *
+create_state(CustomScan *plan)
+{
+	GateState *state =
+		(GateState *) newNode(sizeof(GateState), T_CustomScanState);
+
+	state->css.methods = &exec_methods;
+	return (Node *) state;
+}
+
+static void
+begin(CustomScanState *node, EState *estate, int eflags)
+{
+	GateState *state = (GateState *) node;
+	CustomScan *plan = (CustomScan *) node->ss.ps.plan;
+	PlanState *scan =
+		ExecInitNode(linitial(plan->custom_plans), estate, eflags);
+
+	state->index_scan = castNode(IndexScanState, scan);
+	state->bitmap = ExecInitNode(lsecond(plan->custom_plans), estate, eflags);
+	node->custom_ps = list_make2(scan, state->bitmap);
+	state->context = AllocSetContextCreate(CurrentMemoryContext, "ann gate",
+										   ALLOCSET_DEFAULT_SIZES);
+}
+
+/* Begins the child's scan as its first fetch would, so that it can be told. */
+static IndexScanDesc
+begin_index_scan(IndexScanState *node)
+{
+	if (node->iss_NumRuntimeKeys != 0 && !node->iss_RuntimeKeysReady)
+		ExecReScan(&node->ss.ps);
+	if (node->iss_ScanDesc == NULL)
+	{
+		node->iss_ScanDesc =
+			vx_compat_beginscan(node, node->ss.ps.state->es_snapshot);
+		index_rescan(node->iss_ScanDesc, node->iss_ScanKeys,
+					 node->iss_NumScanKeys, node->iss_OrderByKeys,
+					 node->iss_NumOrderByKeys);
+	}
+	return node->iss_ScanDesc;
+}
+
+static void
+set_gate(GateState *state)
+{
+	IndexScanDesc desc = begin_index_scan(state->index_scan);
+	TIDBitmap *bitmap = (TIDBitmap *) MultiExecProcNode(state->bitmap);
+	MemoryContext caller;
+	VxGate *gate;
+
+	if (bitmap == NULL || !IsA(bitmap, TIDBitmap))
+		elog(ERROR, "unrecognized result from subplan");
+	MemoryContextReset(state->context);
+	caller = MemoryContextSwitchTo(state->context);
+	gate = vx_gate_create(bitmap);
+	MemoryContextSwitchTo(caller);
+	tbm_free(bitmap);
+	state->rows = vx_gate_count(gate);
+	vx_ann_scan_set_gate(desc, gate);
+	state->gated = true;
+}
+
+/*
+ * The next row of the index scan, whose columns are those of the scan tuple.
+ * Values are passed on by reference: the index scan keeps them until it is asked
+ * again.  When a row is checked again after an update, the index scan gives that
+ * row, and there is nothing to be gated.
+ */
+static TupleTableSlot *
+next(CustomScanState *node)
+{
+	GateState *state = (GateState *) node;
+	TupleTableSlot *row;
+	TupleTableSlot *slot = node->ss.ss_ScanTupleSlot;
+	ExprContext *context = node->ss.ps.ps_ExprContext;
+
+	if (!state->gated && node->ss.ps.state->es_epq_active == NULL)
+		set_gate(state);
+	row = ExecProcNode(&state->index_scan->ss.ps);
+	ExecClearTuple(slot);
+	if (TupIsNull(row))
+		return slot;
+	slot_getallattrs(row);
+	for (int i = 0; i < slot->tts_tupleDescriptor->natts; i++)
+	{
+		slot->tts_values[i] = row->tts_values[i];
+		slot->tts_isnull[i] = row->tts_isnull[i];
+	}
+	ExecStoreVirtualTuple(slot);
+	if (node->ss.ps.ps_ProjInfo == NULL)
+		return slot;
+	ResetExprContext(context);
+	context->ecxt_scantuple = slot;
+	return ExecProject(node->ss.ps.ps_ProjInfo);
+}
+
+static void
+end(CustomScanState *node)
+{
+	GateState *state = (GateState *) node;
+
+	ExecEndNode(&state->index_scan->ss.ps);
+	ExecEndNode(state->bitmap);
+	MemoryContextDelete(state->context);
+}
+
+/* Core tells this node of changed parameters, but not its children. */
+static void
+rescan_child(GateState *state, PlanState *child)
+{
+	if (state->css.ss.ps.chgParam != NULL)
+		UpdateChangedParamSet(child, state->css.ss.ps.chgParam);
+	ExecReScan(child);
+}
+
+static void
+rescan(CustomScanState *node)
+{
+	GateState *state = (GateState *) node;
+
+	rescan_child(state, &state->index_scan->ss.ps);
+	rescan_child(state, state->bitmap);
+	state->gated = false;
+}
+
+static void
+explain(CustomScanState *node, List *ancestors, ExplainState *es)
+{
+	GateState *state = (GateState *) node;
+
+	if (!es->analyze || !state->gated)
+		return;
+	if (state->rows >= 0)
+		ExplainPropertyInteger("Rows Let Pass", NULL, state->rows, es);
+	else
+		ExplainPropertyText("Rows Let Pass", "lossy", es);
+}
