@@ -14,7 +14,7 @@ my %may_include = (
 	type => "kernel $root",
 	page => 'kernel/base.h compat.h',
 	ann => "page quant kernel type $root",
-	plan => "ann/ann.h page kernel/base.h $root",
+	plan => "ann/ann.h ann/gate.h page kernel/base.h $root",
 	inspect => "plan ann page quant kernel type $root");
 
 my @c = glob('src/*.[ch] src/*/*.[ch]');
