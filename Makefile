@@ -29,14 +29,14 @@ ANN_OBJS = src/ann/options.o src/ann/support.o src/ann/columns.o src/ann/filter_
 	src/ann/scan.o src/ann/rounds.o src/ann/range.o src/ann/parallel.o src/ann/bitmap.o src/ann/last_scan.o src/ann/vacuum.o \
 	src/ann/cleanup.o src/ann/sweep.o
 PLAN_OBJS = src/plan/pathlist.o src/plan/match.o src/plan/range.o src/plan/order.o \
-	src/plan/gate_path.o src/plan/gate_scan.o \
+	src/plan/gate_path.o src/plan/gate_scan.o src/plan/why.o \
 	src/plan/cost.o src/plan/partial.o src/plan/limit.o
 INSPECT_OBJS = src/inspect/info.o src/inspect/lists.o src/inspect/check.o \
 	src/inspect/check_page.o src/inspect/check_directory.o \
 	src/inspect/check_list.o src/inspect/check_codes.o \
 	src/inspect/check_tids.o src/inspect/check_heap.o \
 	src/inspect/recall.o src/inspect/last_scan.o src/inspect/prewarm.o \
-	src/inspect/estimate.o
+	src/inspect/estimate.o src/inspect/why.o
 ROOT_OBJS = src/module.o src/handlers.o
 OBJS = $(KERNEL_OBJS) $(QUANT_OBJS) $(TYPE_OBJS) $(PAGE_OBJS) $(ANN_OBJS) \
 	$(PLAN_OBJS) $(INSPECT_OBJS) $(ROOT_OBJS)

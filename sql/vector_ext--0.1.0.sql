@@ -913,4 +913,10 @@ CREATE FUNCTION ann_build_estimate(rows bigint, dimensions int,
 COMMENT ON FUNCTION ann_build_estimate(bigint, int) IS
 	'what CREATE INDEX USING ann would take: size, memory, and seconds of each phase';
 
+CREATE FUNCTION ann_why(index regclass, query text) RETURNS text
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION ann_why(regclass, text) IS
+	'the first reason why the plan of a query does not use an ann index';
+
 -- end of inspection of ann indexes

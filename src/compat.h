@@ -20,6 +20,7 @@
 #include "commands/vacuum.h"
 #include "nodes/execnodes.h"
 #include "nodes/tidbitmap.h"
+#include "executor/executor.h"
 #include "miscadmin.h"
 #include "nodes/pathnodes.h"
 #include "optimizer/optimizer.h"
@@ -323,6 +324,17 @@ vx_compat_bitmap_next(VxBitmapIterator *iterator, VxBitmapPage *page)
 	memcpy(page->offsets, result->offsets, sizeof(OffsetNumber) * page->count);
 #endif
 	return true;
+}
+
+/* ERROR 42501 unless the current user may run the plan. */
+static inline void
+vx_compat_check_permissions(const PlannedStmt *plan)
+{
+#if PG_VERSION_NUM >= 160000
+	ExecCheckPermissions(plan->rtable, plan->permInfos, true);
+#else
+	ExecCheckRTPerms(plan->rtable, true);
+#endif
 }
 
 static inline bool

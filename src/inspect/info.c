@@ -31,10 +31,9 @@ PG_FUNCTION_INFO_V1(ann_info);
 
 #define INFO_COLUMNS 21
 
-Relation
-vx_inspect_open(Oid index_id, LOCKMODE lock)
+void
+vx_inspect_check_kind(Relation index)
 {
-	Relation index = index_open(index_id, lock);
 	const char *name = RelationGetRelationName(index);
 
 	if (index->rd_rel->relkind == RELKIND_PARTITIONED_INDEX)
@@ -45,6 +44,15 @@ vx_inspect_open(Oid index_id, LOCKMODE lock)
 	if (!vx_is_ann_index(index))
 		ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE),
 						errmsg("\"%s\" is not an ann index", name)));
+}
+
+Relation
+vx_inspect_open(Oid index_id, LOCKMODE lock)
+{
+	Relation index = index_open(index_id, lock);
+	const char *name = RelationGetRelationName(index);
+
+	vx_inspect_check_kind(index);
 	if (RELATION_IS_OTHER_TEMP(index))
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),

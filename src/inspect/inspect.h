@@ -16,6 +16,9 @@
  */
 extern Relation vx_inspect_open(Oid index_id, LOCKMODE lock);
 
+/* ERROR 42809 when it is not an index of the access method ann, with pages. */
+extern void vx_inspect_check_kind(Relation index);
+
 /* ERROR 42501 unless the current user owns the index. */
 extern void vx_inspect_check_owner(Oid index_id);
 

@@ -22,6 +22,7 @@
 #include "ann/ann.h"
 #include "compat.h"
 #include "plan/match.h"
+#include "plan/order.h"
 #include "plan/pathlist.h"
 #include "plan/range.h"
 
@@ -49,12 +50,8 @@ is_not_null(PlannerInfo *root, RelOptInfo *rel, const VxDistance *distance)
 		   is_attribute_not_null(rte->relid, var->varattno);
 }
 
-/*
- * Which of the ordering strategies gives the order of a path key, if the
- * expression is the distance or rises or falls with it; 0 = none.
- */
-static int
-ordering_strategy(PlannerInfo *root, RelOptInfo *rel, const PathKey *key,
+int
+vx_order_strategy(PlannerInfo *root, RelOptInfo *rel, const PathKey *key,
 				  const VxDistance *distance)
 {
 	bool nulls = !is_not_null(root, rel, distance);
@@ -91,7 +88,7 @@ vx_order_match(PlannerInfo *root, RelOptInfo *rel, IndexOptInfo *index)
 		if (!bms_equal(member->em_relids, rel->relids) ||
 			!vx_match_distance(root, index, member->em_expr, &distance))
 			continue;
-		strategy = ordering_strategy(root, rel, key, &distance);
+		strategy = vx_order_strategy(root, rel, key, &distance);
 		if (strategy != 0)
 			return vx_match_ordering(index, &distance, strategy);
 	}

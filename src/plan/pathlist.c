@@ -9,6 +9,7 @@
 #include "ann/ann.h"
 #include "plan/gate.h"
 #include "plan/pathlist.h"
+#include "plan/why.h"
 
 static set_rel_pathlist_hook_type next_pathlist = NULL;
 
@@ -31,11 +32,13 @@ see_paths(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rte)
 	if (next_pathlist)
 		next_pathlist(root, rel, rti, rte);
 	/* No index returns a sample, or what is known to have no rows. */
-	if (!concerned(rel) || IS_DUMMY_REL(rel) || rte->tablesample != NULL)
-		return;
-	vx_order_paths(root, rel);
-	vx_gate_paths(root, rel);
-	vx_partial_paths(root, rel);
+	if (concerned(rel) && !IS_DUMMY_REL(rel) && rte->tablesample == NULL)
+	{
+		vx_order_paths(root, rel);
+		vx_gate_paths(root, rel);
+		vx_partial_paths(root, rel);
+	}
+	vx_why_look(root, rel, rte);
 }
 
 void
