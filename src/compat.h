@@ -41,6 +41,11 @@
 #include "varatt.h"
 #endif
 
+/* What a node shows in EXPLAIN came with commands/explain.h up to version 17. */
+#if PG_VERSION_NUM >= 180000
+#include "commands/explain_format.h"
+#endif
+
 /* Before the declaration of a function that does not return. */
 #if PG_VERSION_NUM < 180000
 #define pg_noreturn pg_attribute_noreturn()
