@@ -36,6 +36,14 @@
 #error "vector_ext needs PostgreSQL 15 or later"
 #endif
 
+/* What a node adds to EXPLAIN has had a header of its own since version 18. */
+#if PG_VERSION_NUM >= 180000
+#include "commands/explain_format.h"
+#include "commands/explain_state.h"
+#else
+#include "commands/explain.h"
+#endif
+
 /* SET_VARSIZE and its like came with postgres.h up to version 15. */
 #if PG_VERSION_NUM >= 160000
 #include "varatt.h"
