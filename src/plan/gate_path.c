@@ -109,6 +109,30 @@ ordered_path(PlannerInfo *root, RelOptInfo *rel, IndexOptInfo *index)
 		ForwardScanDirection, false, rel->lateral_relids, 1.0, false);
 }
 
+/* Is there a condition that the index does not test for certain itself? */
+static bool
+leaves_some(const RelOptInfo *rel, const IndexPath *ordered)
+{
+	ListCell *lc;
+
+	foreach (lc, rel->baserestrictinfo)
+	{
+		const RestrictInfo *rinfo = lfirst(lc);
+		bool tested = rinfo->pseudoconstant;
+		ListCell *of_index;
+
+		foreach (of_index, ordered->indexclauses)
+		{
+			const IndexClause *clause = lfirst(of_index);
+
+			tested |= clause->rinfo == rinfo && !clause->lossy;
+		}
+		if (!tested)
+			return true;
+	}
+	return false;
+}
+
 static void
 add_gate(PlannerInfo *root, RelOptInfo *rel, IndexPath *ordered,
 		 BitmapHeapPath *bitmap)
@@ -156,7 +180,7 @@ vx_gate_paths(PlannerInfo *root, RelOptInfo *rel)
 		if (!vx_match_index(index))
 			continue;
 		ordered = ordered_path(root, rel, index);
-		if (ordered != NULL)
+		if (ordered != NULL && leaves_some(rel, ordered))
 			add_gate(root, rel, ordered, bitmap);
 	}
 }
