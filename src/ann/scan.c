@@ -110,7 +110,6 @@ annrescan(IndexScanDesc desc, ScanKey keys, int nkeys, ScanKey orderbys,
 	scan->phase = VX_SCAN_START;
 	scan->list_count = scan->next_list = 0;
 	memset(&scan->filter, 0, sizeof(VxFilter));
-	scan->gate = NULL;
 	scan->narrow = scan->exact = scan->direct = false;
 	scan->exact_rows = 0;
 	scan->recent_scanned = scan->recent_passed = 0;

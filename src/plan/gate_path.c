@@ -71,6 +71,9 @@ cheapest_bitmap(PlannerInfo *root, RelOptInfo *rel, List *indexes)
 	}
 	rel->pathlist = rel->partial_pathlist = NIL;
 	rel->indexlist = indexes;
+	/* No paths for joins or workers are wanted. */
+	rel->joininfo = NIL;
+	rel->has_eclass_joins = false;
 	rel->consider_parallel = false;
 	create_index_paths(root, rel);
 	foreach (lc, rel->pathlist)
@@ -84,6 +87,8 @@ cheapest_bitmap(PlannerInfo *root, RelOptInfo *rel, List *indexes)
 	rel->pathlist = kept.pathlist;
 	rel->partial_pathlist = kept.partial_pathlist;
 	rel->indexlist = kept.indexlist;
+	rel->joininfo = kept.joininfo;
+	rel->has_eclass_joins = kept.has_eclass_joins;
 	rel->consider_parallel = kept.consider_parallel;
 	foreach (lc, plain)
 		((IndexOptInfo *) lfirst(lc))->amhasgettuple = true;
@@ -163,14 +168,11 @@ void
 vx_gate_paths(PlannerInfo *root, RelOptInfo *rel)
 {
 	List *indexes = other_indexes(rel);
-	BitmapHeapPath *bitmap;
+	BitmapHeapPath *bitmap = NULL;
 	ListCell *lc;
 
 	if (indexes == NIL || rel->baserestrictinfo == NIL ||
 		root->query_pathkeys == NIL || !enable_bitmapscan || !enable_indexscan)
-		return;
-	bitmap = cheapest_bitmap(root, rel, indexes);
-	if (bitmap == NULL)
 		return;
 	foreach (lc, rel->indexlist)
 	{
@@ -180,12 +182,30 @@ vx_gate_paths(PlannerInfo *root, RelOptInfo *rel)
 		if (!vx_match_index(index))
 			continue;
 		ordered = ordered_path(root, rel, index);
-		if (ordered != NULL && leaves_some(rel, ordered))
-			add_gate(root, rel, ordered, bitmap);
+		if (ordered == NULL || !leaves_some(rel, ordered))
+			continue;
+		/* One for all of them, and none where no index is of use. */
+		if (bitmap == NULL)
+			bitmap = cheapest_bitmap(root, rel, indexes);
+		if (bitmap == NULL)
+			return;
+		add_gate(root, rel, ordered, bitmap);
 	}
 }
 
 /* --- plans ------------------------------------------------------------------------ */
+
+/*
+ * A condition without columns is checked once above each scan that core plans:
+ * above this node, so not below it again.
+ */
+static Plan *
+without_gating(Plan *plan)
+{
+	while (IsA(plan, Result) && outerPlan(plan) != NULL)
+		plan = outerPlan(plan);
+	return plan;
+}
 
 /*
  * The index scan checks every condition on each row that it gives, so the node
@@ -196,8 +216,8 @@ plan_gate(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *tlist,
 		  List *clauses, List *plans)
 {
 	CustomScan *scan = makeNode(CustomScan);
-	Plan *ordered = linitial(plans);
-	Plan *bitmap = lsecond(plans);
+	Plan *ordered = without_gating(linitial(plans));
+	Plan *bitmap = without_gating(lsecond(plans));
 
 	scan->scan.plan.targetlist = tlist;
 	scan->scan.scanrelid = 0;

@@ -117,7 +117,6 @@ set_gate(GateState *state)
 
 	if (bitmap == NULL || !IsA(bitmap, TIDBitmap))
 		elog(ERROR, "unrecognized result from subplan");
-	MemoryContextReset(state->context);
 	caller = MemoryContextSwitchTo(state->context);
 	gate = vx_gate_create(bitmap);
 	MemoryContextSwitchTo(caller);
@@ -125,6 +124,15 @@ set_gate(GateState *state)
 	state->rows = vx_gate_count(gate);
 	vx_ann_scan_set_gate(desc, gate);
 	state->gated = true;
+}
+
+static void
+drop_gate(GateState *state)
+{
+	if (state->gated)
+		vx_ann_scan_set_gate(state->index_scan->iss_ScanDesc, NULL);
+	state->gated = false;
+	MemoryContextReset(state->context);
 }
 
 /*
@@ -171,23 +179,26 @@ end(CustomScanState *node)
 	MemoryContextDelete(state->context);
 }
 
-/* Core tells this node of changed parameters, but not its children. */
-static void
-rescan_child(GateState *state, PlanState *child)
-{
-	if (state->css.ss.ps.chgParam != NULL)
-		UpdateChangedParamSet(child, state->css.ss.ps.chgParam);
-	ExecReScan(child);
-}
-
+/*
+ * Core tells this node of changed parameters, but not its children.  With those
+ * that the bitmap had, its rows are the same: the gate stays.
+ */
 static void
 rescan(CustomScanState *node)
 {
 	GateState *state = (GateState *) node;
+	PlanState *scan = &state->index_scan->ss.ps;
 
-	rescan_child(state, &state->index_scan->ss.ps);
-	rescan_child(state, state->bitmap);
-	state->gated = false;
+	if (node->ss.ps.chgParam != NULL)
+	{
+		UpdateChangedParamSet(scan, node->ss.ps.chgParam);
+		UpdateChangedParamSet(state->bitmap, node->ss.ps.chgParam);
+	}
+	/* What is told of a change begins again when it is asked next. */
+	if (state->bitmap->chgParam != NULL)
+		drop_gate(state);
+	if (scan->chgParam == NULL)
+		ExecReScan(scan);
 }
 
 static void
@@ -195,10 +206,16 @@ explain(CustomScanState *node, List *ancestors, ExplainState *es)
 {
 	GateState *state = (GateState *) node;
 
+	double loops = node->ss.ps.instrument ? node->ss.ps.instrument->nloops : 0;
+
 	if (!es->analyze || !state->gated)
 		return;
 	if (state->rows >= 0)
 		ExplainPropertyInteger("Rows Let Pass", NULL, state->rows, es);
 	else
 		ExplainPropertyText("Rows Let Pass", "lossy", es);
+	ExplainPropertyFloat("Entries Left Out", NULL,
+						 vx_ann_scan_gated(state->index_scan->iss_ScanDesc) /
+							 Max(loops, 1),
+						 0, es);
 }
