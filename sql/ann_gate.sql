@@ -68,12 +68,28 @@ SET plan_cache_mode = force_generic_plan;
 EXPLAIN (COSTS OFF) EXECUTE ask (:'q', 3);
 EXECUTE ask (:'q', 3);
 EXECUTE ask (:'q', NULL);
+-- A condition without columns is checked once, above all.
+PREPARE when_so (int) AS SELECT count(*) FROM
+	(SELECT 1 FROM item WHERE b = 3 AND $1 = 5 ORDER BY v <=> '[1,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0]' LIMIT 5) t;
+EXPLAIN (COSTS OFF) EXECUTE when_so (5);
+EXECUTE when_so (5);
+EXECUTE when_so (4);
 RESET plan_cache_mode;
 
 -- A bitmap that did not fit keeps whole pages.
 SET work_mem = '64kB';
 SELECT gated(format('SELECT v <=> %L AS d FROM item WHERE z = 1 ORDER BY 1', :'q'));
+-- Nor do the blocks of a large table fit, one by one.
+CREATE TABLE wide (id int, b int, v vector(3), pad char(700));
+ALTER TABLE wide ALTER pad SET STORAGE PLAIN;
+INSERT INTO wide SELECT i, i % 10, ARRAY[sin(i), cos(i), sin(i * 0.3)]::vector, 'x'
+	FROM generate_series(1, 40000) i;
+CREATE INDEX ON wide (b);
+CREATE INDEX ON wide USING ann (v);
+VACUUM ANALYZE wide;
+SELECT gated('SELECT v <-> ''[1,2,3]'' AS d FROM wide WHERE b = 1 ORDER BY 1 LIMIT 300');
 RESET work_mem;
+DROP TABLE wide;
 
 -- An index holds the root of a HOT chain, not its newest member.
 UPDATE item SET hot = -hot WHERE b = 3;
@@ -86,6 +102,29 @@ SELECT gated(format('SELECT v <=> %L AS d FROM item WHERE b = 3 AND z < 2 ORDER 
 -- Under joins, in subqueries, with cursors, for update.
 SELECT gated('SELECT a.id, x.d FROM item a, LATERAL (SELECT v <=> a.v AS d FROM item
 	WHERE b = a.b AND z = 1 ORDER BY 1 LIMIT 3) x WHERE a.id BETWEEN 5 AND 25 ORDER BY 1, 2');
+-- With what does not depend on the other row, the bitmap is made once.
+SELECT gated('SELECT a.id, x.d FROM item a, LATERAL (SELECT v <=> a.v AS d FROM item
+	WHERE b = 5 AND z = 1 ORDER BY 1 LIMIT 3) x WHERE a.id BETWEEN 5 AND 25 ORDER BY 1, 2');
+CREATE FUNCTION counts(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
+DECLARE
+	line text;
+BEGIN
+	FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) ' || query LOOP
+		IF line ~ '(AnnGate|Bitmap Index Scan on item_b).*loops=' THEN
+			RETURN NEXT regexp_replace(line, '.*(AnnGate|Bitmap).*(loops=\d+).*', '\1 \2');
+		ELSIF line ~ 'Rows Let Pass' THEN
+			RETURN NEXT ltrim(line);
+		ELSIF line ~ 'Entries Left Out' THEN
+			RETURN NEXT 'Entries Left Out: ' || CASE WHEN line ~ ' [1-9]' THEN 'some' ELSE 'none' END;
+		END IF;
+	END LOOP;
+END $$;
+SELECT counts('SELECT x.id FROM (VALUES (5), (6), (7)) a (n), LATERAL (SELECT id FROM item
+	WHERE b = 5 ORDER BY v <=> array_fill(a.n, ARRAY[16])::vector LIMIT 3) x');
+SELECT counts('SELECT x.id FROM (VALUES (5), (6), (7)) a (n), LATERAL (SELECT id FROM item
+	WHERE b = a.n ORDER BY v <=> array_fill(a.n, ARRAY[16])::vector LIMIT 3) x');
+SELECT id FROM item WHERE b = 5 AND z = 1 ORDER BY v <=> :'q' LIMIT 1;
+SELECT probed, fetched, stop FROM ann_last_scan();
 SELECT gated(format('WITH near AS MATERIALIZED (SELECT id, tags FROM item WHERE b = 4 AND z = 2
 	ORDER BY v <=> %L LIMIT 10) SELECT id FROM near WHERE tags @> ARRAY[4]', :'q'));
 BEGIN;
@@ -100,6 +139,10 @@ ROLLBACK;
 DROP INDEX item_v;
 CREATE INDEX item_v ON item USING ann (v vector_cosine_ops, z) WITH (lists = 50);
 SELECT gated(format('SELECT id, v <=> %L AS d FROM item WHERE tags @> ARRAY[3, 110] AND z IN (1, 2) ORDER BY 2 LIMIT 12', :'q'));
+-- A partial index has not all rows that the others find.
+DROP INDEX item_v;
+CREATE INDEX item_v ON item USING ann (v vector_cosine_ops) WHERE z = 2;
+SELECT gated(format('SELECT v <=> %L AS d FROM item WHERE b IN (3, 4) AND z = 2 ORDER BY 1', :'q'));
 CREATE TABLE part (LIKE item) PARTITION BY HASH (id);
 CREATE TABLE part_0 PARTITION OF part FOR VALUES WITH (MODULUS 2, REMAINDER 0);
 CREATE TABLE part_1 PARTITION OF part FOR VALUES WITH (MODULUS 2, REMAINDER 1);

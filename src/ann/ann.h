@@ -382,6 +382,7 @@ typedef enum VxScanStop
 	VX_STOP_PROBES,	   /* vector_ext.probes lists were visited */
 	VX_STOP_EXHAUSTED, /* every list was visited */
 	VX_STOP_DRAINED,   /* a large share was wanted: everything was sorted */
+	VX_STOP_GATE,	   /* few rows pass a gate: they were fetched as they are */
 } VxScanStop;
 
 /* The work of one scan, from rescan to rescan or end. */

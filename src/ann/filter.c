@@ -159,20 +159,24 @@ vx_filter_test(const VxFilter *filter, const VxLeadLayout *layout, Page page,
 
 /* Slots that still pass, whose heap pointer does not. */
 static void
-test_gate(VxGate *gate, const VxLeadLayout *layout, Page page, int rows,
+test_gate(VxScan *scan, const VxLeadLayout *layout, Page page, int rows,
 		  uint64 *pass)
 {
 	const ItemPointerData *tids = vx_plane(page, layout->tids, ItemPointerData);
 
 	for (int slot = vx_bit_next(pass, rows, 0); slot < rows;
 		 slot = vx_bit_next(pass, rows, slot + 1))
-		if (!vx_gate_has(gate, &tids[slot]))
-			vx_bit_clear(pass, slot);
+	{
+		if (vx_gate_has(scan->gate, &tids[slot]))
+			continue;
+		vx_bit_clear(pass, slot);
+		scan->gated++;
+	}
 }
 
 int
-vx_filter_slots(const VxScan *scan, const VxLeadLayout *layout, Page page,
-				int rows, uint64 *pass)
+vx_filter_slots(VxScan *scan, const VxLeadLayout *layout, Page page, int rows,
+				uint64 *pass)
 {
 	int words = (rows + 63) / 64;
 	int count = 0;
@@ -181,7 +185,7 @@ vx_filter_slots(const VxScan *scan, const VxLeadLayout *layout, Page page,
 	if (scan->filter.active)
 		vx_filter_test(&scan->filter, layout, page, rows, pass);
 	if (scan->gate != NULL)
-		test_gate(scan->gate, layout, page, rows, pass);
+		test_gate(scan, layout, page, rows, pass);
 	for (int w = 0; w < words; w++)
 		count += pg_popcount64(pass[w]);
 	return count;

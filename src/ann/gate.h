@@ -13,26 +13,37 @@
 typedef struct VxGate VxGate;
 
 /*
- * Takes over a bitmap, in the current context.  Heap pointers are those of index
- * entries, which for a HOT chain is its root.  A page that the bitmap kept no
- * pointers of lets all of its rows pass.
+ * Makes a set of what the bitmap has, in the current context, which takes about as
+ * much as work_mem at most.  Heap pointers are those of index entries, which for a HOT chain
+ * is its root.  A block that the bitmap kept no pointers of, or for whose pointers
+ * there is no room, lets all of its rows pass.
  */
 extern VxGate *vx_gate_create(TIDBitmap *bitmap);
 
-extern bool vx_gate_has(VxGate *gate, const ItemPointerData *tid);
+extern bool vx_gate_has(const VxGate *gate, const ItemPointerData *tid);
 
 /* How many pointers pass; negative when that is not known. */
 extern int64 vx_gate_count(const VxGate *gate);
 
-/* All of them, when they are known: calls back with each, in no order. */
-extern void vx_gate_each(VxGate *gate,
+/* All of them, when they are known: calls back with each, in heap order. */
+extern void vx_gate_each(const VxGate *gate,
 						 void (*visit)(void *arg, const ItemPointerData *tid),
 						 void *arg);
 
 /*
- * The scan gives only rows that pass, from now to the next rescan.  The gate must
- * live as long.
+ * The scan gives only rows that pass, from its next start on; NULL: all rows.  The
+ * gate must live until the scan is given another one or ends.
  */
-extern void vx_ann_scan_set_gate(IndexScanDesc scan, VxGate *gate);
+extern void vx_ann_scan_set_gate(IndexScanDesc scan, const VxGate *gate);
+
+/* Rows of the lists that gates have left out since the scan was made. */
+extern int64 vx_ann_scan_gated(IndexScanDesc scan);
+
+/* So few rows of an index of so many are fetched without a look at its lists. */
+static inline double
+vx_gate_direct_rows(double rows)
+{
+	return Max(100, rows / 300);
+}
 
 #endif

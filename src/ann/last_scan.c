@@ -19,6 +19,8 @@ stop_reason(const VxScan *scan)
 {
 	if (scan->work.stop == VX_STOP_DRAINED)
 		return VX_STOP_DRAINED;
+	if (scan->direct)
+		return VX_STOP_GATE;
 	if (scan->rounds == 0)
 		return VX_STOP_NONE;
 	if (scan->next_list >= scan->list_count)
@@ -35,7 +37,7 @@ vx_last_scan_keep(const VxScan *scan)
 	last_scan.index = RelationGetRelid(scan->ann.index);
 	last_scan.stop = stop_reason(scan);
 	last_scan.lists = scan->list_count;
-	last_scan.probed = scan->next_list;
+	last_scan.probed = scan->direct ? 0 : scan->next_list;
 	last_scan.rounds = scan->rounds;
 	last_scan.entries += scan->rows_scanned;
 	last_scan.filtered += scan->rows_scanned - scan->rows_passed;

@@ -140,9 +140,6 @@ start(VxScan *scan)
 	return true;
 }
 
-/* So few rows pass the gate that no list needs to be visited. */
-#define GATE_ROWS_MAX 300
-
 /*
  * A gate that is the only condition, and lets few rows pass: they are fetched as
  * they are.  Rows without a distance are found later, in their lists.
@@ -157,7 +154,8 @@ few_pass(const VxScan *scan)
 		RelationGetIndexPredicate(scan->ann.index) != NIL)
 		return false;
 	count = vx_gate_count(scan->gate);
-	return count >= 0 && count <= GATE_ROWS_MAX;
+	return count >= 0 && count <= scan->candidates.limit &&
+		   count <= vx_gate_direct_rows(scan->rows_total);
 }
 
 static void

@@ -206,7 +206,8 @@ typedef struct VxScan
 	float eps;
 
 	/* Conditions, from the start. */
-	VxGate *gate; /* NULL: all rows pass it; from rescan to rescan */
+	const VxGate *gate; /* NULL: all rows pass it; rescans do not change it */
+	int64 gated;		/* rows that did not, in all runs */
 	VxFilter filter;
 	bool narrow; /* rows with a vector are left out by it */
 	bool exact;	 /* so few pass that all of them are fetched */
@@ -417,8 +418,8 @@ extern int vx_score_page(VxScan *scan, const VxListQuery *terms, Page page,
  * pass: the slots below rows of a lead that the scan looks at: live, and not left
  * out by the filter; returns how many.  Called with the lead locked.
  */
-extern int vx_filter_slots(const VxScan *scan, const VxLeadLayout *layout,
-						   Page page, int rows, uint64 *pass);
+extern int vx_filter_slots(VxScan *scan, const VxLeadLayout *layout, Page page,
+						   int rows, uint64 *pass);
 
 /* Reads the list's centroid and prepares its terms.  False: the list is gone. */
 extern bool vx_walk_start(VxScan *scan, const VxDirList *list, VxTerms *terms);

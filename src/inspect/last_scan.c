@@ -32,6 +32,8 @@ stop_name(VxScanStop stop)
 			return "exhausted";
 		case VX_STOP_DRAINED:
 			return "drained";
+		case VX_STOP_GATE:
+			return "gate";
 	}
 	return NULL;
 }

@@ -19,6 +19,7 @@
 #include "utils/selfuncs.h"
 
 #include "ann/ann.h"
+#include "ann/gate.h"
 #include "compat.h"
 #include "plan/cost.h"
 #include "vector_ext.h"
@@ -43,11 +44,11 @@
 /* A row that is fetched with its vector, in seq_page_costs. */
 #define FETCH_FACTOR 2.0
 
-/* Rows that are fetched without a look at their codes, see walk.c and rounds.c. */
+/* Rows that are fetched without a look at their codes, see walk.c. */
 #define EXACT_ROWS 100
-#define GATE_ROWS 300
 
-/* A heap pointer that is looked up in a gate, in cpu_operator_costs. */
+/* A heap pointer that is put into a gate, or looked up, in cpu_operator_costs. */
+#define GATE_PUT_FACTOR 10
 #define GATE_FACTOR 2
 
 /* Share of the rows that is scanned at recall 0.95 with 502 lists. */
@@ -178,21 +179,26 @@ vx_cost_gate(const IndexPath *path, Selectivity passing, Cost *startup,
 	const IndexOptInfo *info = path->indexinfo;
 	Relation index = index_open(info->indexoid, NoLock);
 	double rows = Max(info->tuples, 1);
-	Selectivity both = passing * path->indexselectivity;
+	Selectivity of_index = path->indexselectivity;
+	Selectivity both;
 	double share;
 	VxMeta meta;
 
 	vx_meta_read(index, &meta);
 	index_close(index, NoLock);
-	*startup = unshared_cost(&meta);
-	if (path->indexclauses == NIL && rows * passing <= GATE_ROWS)
+	/* A condition may be in both; no fewer rows pass than pass all of them. */
+	both = Max(passing * of_index, info->rel->rows / rows);
+	both = Min(both, Min(passing, of_index));
+	*startup = unshared_cost(&meta) +
+			   rows * passing * GATE_PUT_FACTOR * cpu_operator_cost;
+	if (path->indexclauses == NIL && info->indpred == NIL &&
+		rows * passing <= vx_gate_direct_rows(rows))
 		*startup += rows * passing * FETCH_FACTOR * seq_page_cost;
 	else
 	{
 		share = widened_share(visited_share(&meta), both);
 		*startup += visit_cost(&meta, rows, share, both) +
-					rows * share * path->indexselectivity * GATE_FACTOR *
-						cpu_operator_cost;
+					rows * share * of_index * GATE_FACTOR * cpu_operator_cost;
 	}
 	*total = *startup +
 			 rows * both *
