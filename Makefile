@@ -130,6 +130,8 @@ format-check: ## say what `make format` would change
 
 bench: packages-demo install ## measure speed and recall, see bench/
 
+bench-filters: packages-demo install ## the same of conditions
+
 clean: ## remove what was built
 	rm -rf build results src/*.o src/*.bc src/*/*.o src/*/*.bc *.so
 

@@ -16,12 +16,12 @@ BENCH_CFLAGS = -std=gnu11 -D_GNU_SOURCE -O3 -g -Wall -Wextra \
 	-Wdeclaration-after-statement -I$(shell $(PG_CONFIG) --includedir)
 
 # The server: larger buffers than the tables, no checkpoint or vacuum halfway.
-BENCH_CONF = --conf 'fsync = on' --conf 'shared_buffers = 1GB' \
+FILTERS_CONF = --conf 'fsync = on' --conf 'shared_buffers = 1GB' \
 	--conf 'max_wal_size = 16GB' --conf 'checkpoint_timeout = 1h' \
 	--conf 'autovacuum = off' --conf 'jit = off' \
 	--conf 'max_parallel_workers_per_gather = 0' \
-	--conf 'max_parallel_maintenance_workers = 0' \
-	--conf 'plan_cache_mode = force_generic_plan'
+	--conf 'max_parallel_maintenance_workers = 0'
+BENCH_CONF = $(FILTERS_CONF) --conf 'plan_cache_mode = force_generic_plan'
 
 RUN ?= latest
 MODE ?= quick
@@ -29,7 +29,7 @@ RESULTS ?= bench/results
 IMG ?= $(if $(filter full,$(MODE)),docs/img/debian,$(RESULTS)/$(RUN))
 REVISION ?= $(shell git describe --always --dirty 2>/dev/null)
 
-.PHONY: bench
+.PHONY: bench bench-filters
 
 bench: $(BENCH_BUILD)/client
 	@mkdir -p $(RESULTS)
@@ -45,6 +45,16 @@ bench: $(BENCH_BUILD)/client
 	@rm -f $(RESULTS)/server.log
 	@[ ! -f $(RESULTS)/$(RUN).csv ] || \
 		python3 bench/plot.py $(RESULTS)/$(RUN).csv $(IMG) "63,181 x 512"
+
+# Conditions: bench/filters.py, which needs python3-numpy and python3-psycopg2.
+bench-filters: | install
+	@mkdir -p $(RESULTS)
+	@VX_KEEP=$(abspath $(RESULTS)) BENCH_MODE="$(MODE)" \
+	BENCH_NAME="$(or $(filter-out latest,$(RUN)),filters)" \
+	BENCH_QUERIES="$(QUERIES)" BENCH_OUT=../out BENCH_REVISION="$(REVISION)" \
+	test/cluster.sh run $(FILTERS_CONF) \
+		--copy bench -- /usr/bin/python3 bench/filters.py
+	@rm -f $(RESULTS)/server.log
 
 # After install, which brings the compiler and libpq where they are missing.
 $(BENCH_BUILD)/client: $(BENCH_C) bench/client.h | install
