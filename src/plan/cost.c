@@ -54,12 +54,18 @@
 /* Share of the rows that is scanned at recall 0.95 with 502 lists. */
 #define SHARE_AT_95 0.10
 
-/* The share measured when the index was built, by recall; 0 if it was not. */
+/*
+ * The share measured when the index was built, by recall and the rows wanted (0:
+ * not known); 0 if it was not.
+ */
 static double
-calibrated_share(const VxMeta *meta)
+calibrated_share(const VxMeta *meta, double wanted)
 {
-	const int k = 1; /* 10 rows */
+	int k = 1; /* 10 rows */
 	double share = 0;
+
+	if (wanted > 0)
+		k = wanted < 4 ? 0 : wanted < 32 ? 1 : 2;
 
 	for (int t = 0; t < VX_CALIBRATION_TARGETS; t++)
 	{
@@ -72,7 +78,7 @@ calibrated_share(const VxMeta *meta)
 
 /* Share of the entries that the probing rule will visit. */
 static double
-visited_share(const VxMeta *meta)
+visited_share(const VxMeta *meta, double wanted)
 {
 	double lists = meta->list_count;
 	double share;
@@ -83,7 +89,7 @@ visited_share(const VxMeta *meta)
 		return Min(1, vx_probes / lists);
 	if (vx_recall >= 1)
 		return 1;
-	share = calibrated_share(meta);
+	share = calibrated_share(meta, wanted);
 	if (share > 0)
 		return Min(1, share);
 	/* Work grows about with the inverse square root of what may be missed. */
@@ -128,9 +134,11 @@ visit_cost(const VxMeta *meta, double rows, double share, double passing)
 	Cost cost;
 
 	count_pages(meta, rows, &leads, &codes);
-	cost = leads * share * LEAD_FACTOR * seq_page_cost;
+	/* So few are fetched from all lists. */
 	if (rows * passing <= EXACT_ROWS)
-		return cost + rows * passing * share * FETCH_FACTOR * seq_page_cost;
+		return (leads * LEAD_FACTOR + rows * passing * FETCH_FACTOR) *
+			   seq_page_cost;
+	cost = leads * share * LEAD_FACTOR * seq_page_cost;
 	return cost + codes * share * touched * CODE_PAGE_FACTOR * seq_page_cost +
 		   lists * Min(1, rows * passing / Max(lists, 1)) * VISIT_FACTOR *
 			   cpu_operator_cost +
@@ -173,8 +181,8 @@ filter_selectivity(PlannerInfo *root, IndexPath *path)
 }
 
 void
-vx_cost_gate(const IndexPath *path, Selectivity passing, Cost *startup,
-			 Cost *total)
+vx_cost_gate(const IndexPath *path, Selectivity passing, double wanted,
+			 Cost *startup, Cost *total)
 {
 	const IndexOptInfo *info = path->indexinfo;
 	Relation index = index_open(info->indexoid, NoLock);
@@ -196,7 +204,7 @@ vx_cost_gate(const IndexPath *path, Selectivity passing, Cost *startup,
 		*startup += rows * passing * FETCH_FACTOR * seq_page_cost;
 	else
 	{
-		share = widened_share(visited_share(&meta), both);
+		share = widened_share(visited_share(&meta, wanted), both);
 		*startup += visit_cost(&meta, rows, share, both) +
 					rows * share * of_index * GATE_FACTOR * cpu_operator_cost;
 	}
@@ -243,7 +251,9 @@ anncostestimate(PlannerInfo *root, IndexPath *path, double loop_count,
 	vx_meta_read(index, &meta);
 	index_close(index, NoLock);
 
-	share = path->indexorderbys != NIL ? visited_share(&meta) : 1;
+	share = path->indexorderbys != NIL
+				? visited_share(&meta, root->limit_tuples)
+				: 1;
 	/* What is checked on the rows alone makes the scan go on as well. */
 	share = widened_share(share, Min(passing, info->rel->rows / rows));
 	count_pages(&meta, rows, &leads, &codes);

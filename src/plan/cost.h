@@ -12,9 +12,9 @@ extern Cost vx_cost_unshared(const IndexPath *path);
 
 /*
  * Of an ordered scan before which a gate lets a share of the rows pass, without
- * what makes the gate.
+ * what makes the gate.  wanted: rows of the LIMIT, 0 or less where not known.
  */
 extern void vx_cost_gate(const IndexPath *path, Selectivity passing,
-						 Cost *startup, Cost *total);
+						 double wanted, Cost *startup, Cost *total);
 
 #endif

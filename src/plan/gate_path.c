@@ -157,7 +157,7 @@ add_gate(PlannerInfo *root, RelOptInfo *rel, IndexPath *ordered,
 	path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
 	path->custom_paths = list_make2(ordered, bitmap);
 	path->methods = &path_methods;
-	vx_cost_gate(ordered, passing, &path->path.startup_cost,
+	vx_cost_gate(ordered, passing, root->limit_tuples, &path->path.startup_cost,
 				 &path->path.total_cost);
 	path->path.startup_cost += bitmap_cost;
 	path->path.total_cost += bitmap_cost;
