@@ -140,8 +140,15 @@ SELECT count(*) FROM (SELECT id FROM item WHERE v <=> (SELECT array_agg((j % 3) 
 	FROM generate_series(1, 24) j) < 0.02) t;
 SELECT entries < 1500 AS few, stop FROM ann_last_scan();
 RESET enable_bitmapscan;
--- Joins by distance: a scan for each row of the other side.
+-- More rows within the distance than memory remembers.
 SET vector_ext.recall = 1;
+SET work_mem = '64kB';
+SET hash_mem_multiplier = 1;
+SELECT same('v <=> ' || quote_literal(:'q'), 'WHERE v <=> ' || quote_literal(:'q') || ' < 1');
+SELECT same('v <=> ' || quote_literal(:'q'), 'WHERE v <=> ' || quote_literal(:'q') || ' < 1 AND id < 0');
+RESET work_mem;
+RESET hash_mem_multiplier;
+-- Joins by distance: a scan for each row of the other side.
 CREATE TABLE probe AS SELECT id, g, v FROM item WHERE id % 50 < 2;
 ANALYZE probe;
 CREATE FUNCTION joined(query text) RETURNS text LANGUAGE plpgsql AS $$

@@ -255,7 +255,8 @@ vx_drain_exact(VxScan *scan)
 			continue;
 		last = tid;
 		if (!vx_handled_has(scan->handled, tid) &&
-			vx_heap_distance(scan, tid, &result))
+			vx_heap_distance(scan, tid, &result) &&
+			!(scan->ranged && result.key > scan->reach))
 			put_exact(scan, slot, &result);
 	}
 	vx_heap_release(scan->heap);

@@ -219,16 +219,21 @@ static bool
 begin_round(VxScan *scan)
 {
 	double share = scan->rows_total / DRAIN_SHARE;
+	bool all = false;
 
-	if (scan->rounds++ == 0)
+	if (scan->rounds++ > 0)
+		scan->wanted = Max(scan->wanted, scan->returned) * WANTED_GROWTH;
+	else if (scan->bound > 0 || !scan->ranged)
 		scan->wanted = scan->bound > 0 ? scan->bound : WANTED_DEFAULT;
 	else
-		scan->wanted = Max(scan->wanted, scan->returned) * WANTED_GROWTH;
-	if (scan->ranged && scan->bound == 0)
+	{
+		/* All within reach at once, if they can be remembered. */
 		scan->wanted = scan->handled_limit;
-	else if ((scan->wanted > share && scan->wanted > DRAIN_ROWS_MIN) ||
-			 scan->wanted > scan->handled_limit ||
-			 vx_handled_count(scan->handled) > scan->handled_limit)
+		all = true;
+	}
+	if ((scan->wanted > share && scan->wanted > DRAIN_ROWS_MIN && !all) ||
+		scan->wanted > scan->handled_limit ||
+		vx_handled_count(scan->handled) > scan->handled_limit)
 		return false;
 
 	vx_scan_aim(scan, scan->wanted - scan->returned);
