@@ -40,11 +40,31 @@
 /* A query stops at once when all is found and it has read this part of the rows. */
 #define READ_SHARE 16
 
-/* What queries gave at each point of the grid, by k. */
+/*
+ * How much farther the centroid of a list is than the nearest of its rows, as a
+ * ratio of squared distances: what lambda follows.  Of so many queries, and of
+ * their lists but the nearest ones, in steps of equal ratios.
+ */
+#define SPREAD_QUERIES 100
+#define SPREAD_LISTS_SKIPPED 3
+#define SPREAD_STEPS 160
+#define SPREAD_FIRST 0.8
+#define SPREAD_LAST 16.0
+#define SPREAD_LISTS_MIN 200
+
+/*
+ * The part of the lists that lambda takes in, by recall.  Measured on questions
+ * unlike the rows, under conditions that leave out the rows about the query.
+ */
+static const double spread_parts[VX_CALIBRATION_TARGETS] = {0.45, 0.70, 0.87,
+															0.95, 0.98, 0.995};
+
+/* What queries gave at each point of the grid, by k; and the spread. */
 typedef struct Yield
 {
 	double recall[VX_CALIBRATION_KS][GRID];
 	double share[VX_CALIBRATION_KS][GRID];
+	uint32 spread[SPREAD_STEPS];
 } Yield;
 
 /* What all of them together gave. */
@@ -70,6 +90,8 @@ typedef struct Walk
 	int truth_count;
 	int found[VX_CALIBRATION_KS];	/* true rows in the lists visited */
 	int settled[VX_CALIBRATION_KS]; /* points of the grid passed */
+	bool spreading;					/* the list's nearest row is wanted */
+	double nearest;					/* its key, so far */
 } Walk;
 
 /* --- a query ----------------------------------------------------------------------- */
@@ -140,6 +162,8 @@ tops_visit(VxScan *scan, void *arg, Page page, Page ahead)
 	{
 		double high = 2.0 * scan->est[i] - scan->low[i];
 
+		if (walk->spreading && vx_bit(live, i))
+			walk->nearest = Min(walk->nearest, scan->est[i]);
 		if (high >= top || !vx_bit(live, i))
 			continue;
 		add_to_tops(walk, high);
@@ -148,22 +172,41 @@ tops_visit(VxScan *scan, void *arg, Page page, Page ahead)
 	scan->rows_scanned += vx_page_lead(page)->live;
 }
 
+/* What the nearest row of the lead is not above, by the signs. */
+static double
+nearest_by_signs(const VxScan *scan)
+{
+	const VxGroup *group = scan->group;
+	double most = get_float8_infinity();
+
+	for (int i = vx_bit_next(group->pass, group->rows, 0); i < group->rows;
+		 i = vx_bit_next(group->pass, group->rows, i + 1))
+		most = Min(most, 2.0 * scan->est[i] - scan->low[i]);
+	return most;
+}
+
 /* The same for a lead whose codes are in two planes. */
 static bool
 tops_follow(VxScan *scan, void *arg, BlockNumber block)
 {
 	Walk *walk = arg;
 	VxGroup *group = scan->group;
+	double floor = -get_float8_infinity();
 
 	if (!vx_group_first(scan, &walk->terms, block))
 		return false;
-	vx_group_keep(scan, all_tops(walk));
+	if (walk->spreading)
+		floor = Min(nearest_by_signs(scan), walk->nearest);
+	vx_group_keep(scan, Max(floor, all_tops(walk)));
 	do
 	{
-		if (!vx_group_next(scan, &walk->terms, all_tops(walk)))
+		if (!vx_group_next(scan, &walk->terms, Max(floor, all_tops(walk))))
 			return false;
 		for (int i = 0; i < group->count; i++)
+		{
 			add_to_tops(walk, 2.0 * group->est[i] - group->low[i]);
+			walk->nearest = Min(walk->nearest, group->est[i]);
+		}
 	} while (group->count > 0);
 	scan->rows_scanned += vx_page_lead(group->lead)->live;
 	return true;
@@ -194,6 +237,18 @@ settle(Walk *walk, const double *parameter, Yield *yield)
 				scan->rows_scanned / Max(scan->rows_total, 1);
 		}
 	}
+}
+
+/* Counts the list that was visited last. */
+static void
+note_spread(const Walk *walk, double key, Yield *yield)
+{
+	double ratio = key / Max(walk->nearest, 1e-30);
+	double at = log(ratio / SPREAD_FIRST) / log(SPREAD_LAST / SPREAD_FIRST);
+
+	if (isinf(walk->nearest) || key <= 0)
+		return;
+	yield->spread[(int) (Min(Max(at, 0), 1) * (SPREAD_STEPS - 1))]++;
 }
 
 static void
@@ -235,7 +290,7 @@ finished(const Walk *walk)
 }
 
 static void
-run_query(Walk *walk, const double *parameter, Yield *yield)
+run_query(Walk *walk, const double *parameter, bool spread, Yield *yield)
 {
 	VxScan *scan = walk->scan;
 
@@ -247,7 +302,11 @@ run_query(Walk *walk, const double *parameter, Yield *yield)
 	while (scan->next_list < scan->list_count && !finished(walk))
 	{
 		CHECK_FOR_INTERRUPTS();
+		walk->spreading = spread && scan->next_list >= SPREAD_LISTS_SKIPPED;
+		walk->nearest = get_float8_infinity();
 		visit_list(walk);
+		if (walk->spreading)
+			note_spread(walk, scan->lists[scan->next_list - 1].key, yield);
 		settle(walk, parameter, yield);
 	}
 	scan->next_list = scan->list_count;
@@ -263,6 +322,25 @@ init_grid(Grid *grid, VxMetric metric)
 	memset(grid, 0, sizeof(Grid));
 	for (int g = 0; g < GRID; g++)
 		grid->parameter[g] = first * pow(last / first, g / (GRID - 1.0));
+}
+
+/* The root of the ratio that a part of the lists does not exceed. */
+static float
+spread_lambda(const Grid *grid, int t)
+{
+	double total = 0;
+	double seen = 0;
+	int step = 0;
+
+	for (int i = 0; i < SPREAD_STEPS; i++)
+		total += grid->sum.spread[i];
+	if (total < SPREAD_LISTS_MIN)
+		return vx_calibration_lambda(t);
+	while (step < SPREAD_STEPS - 1 &&
+		   (seen += grid->sum.spread[step]) < spread_parts[t] * total)
+		step++;
+	return Max(1.0, sqrt(SPREAD_FIRST * pow(SPREAD_LAST / SPREAD_FIRST,
+											step / (SPREAD_STEPS - 1.0))));
 }
 
 /* Where the mean recall crosses the target, between two points of the grid. */
@@ -287,10 +365,10 @@ cross(const Grid *grid, int k, int t, int queries, VxMetric metric)
 				pow(grid->parameter[Max(g - 1, 0)] / grid->parameter[g], at);
 	share = (1 - at) * shares[g] + at * shares[Max(g - 1, 0)];
 	if (metric == VX_METRIC_IP)
-		return (VxCalibration){.lambda = vx_calibration_lambda(t),
+		return (VxCalibration){.lambda = spread_lambda(grid, t),
 							   .share = pow(parameter, IP_SAFETY)};
 	return (VxCalibration){.kappa = parameter,
-						   .lambda = vx_calibration_lambda(t),
+						   .lambda = spread_lambda(grid, t),
 						   .share = share / queries};
 }
 
@@ -369,7 +447,7 @@ vx_calibrate_run(VxBuild *build, VxCalibrateRun *run)
 		CHECK_FOR_INTERRUPTS();
 		take_truth(&walk, truth, j);
 		start_query(walk.scan, calibrator->q + (Size) j * truth->dims);
-		run_query(&walk, grid->parameter, &run->yields[j]);
+		run_query(&walk, grid->parameter, j < SPREAD_QUERIES, &run->yields[j]);
 		/* Workers leave the report to their leader. */
 		if (!IsParallelWorker())
 			pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE, j + 1);
@@ -388,6 +466,9 @@ add_yields(Grid *grid, const VxCalibrateRun *run, int queries)
 				grid->sum.recall[k][g] += run->yields[j].recall[k][g];
 				grid->sum.share[k][g] += run->yields[j].share[k][g];
 			}
+	for (int j = 0; j < queries; j++)
+		for (int i = 0; i < SPREAD_STEPS; i++)
+			grid->sum.spread[i] += run->yields[j].spread[i];
 }
 
 void
