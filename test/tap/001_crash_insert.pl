@@ -24,11 +24,11 @@ $node->safe_psql('postgres', qq{
 	CREATE SEQUENCE work;
 	} . add_rows('item', $dims, 1, 1000) . qq{
 	CREATE INDEX item_l2 ON item USING ann (v) WITH (lists = 0);
-	CREATE INDEX item_cosine ON item USING ann (v vector_cosine_ops)
+	CREATE INDEX item_cosine ON item USING ann (v vector_cosine_ops, id)
 		WITH (lists = 8);
-	CREATE INDEX item_planes ON item USING ann (v vector_ip_ops)
+	CREATE INDEX item_planes ON item USING ann (v vector_ip_ops, id, (id % 7 = 0))
 		WITH (lists = 3, layout = planes);
-	CREATE INDEX born_planes ON born USING ann (v vector_cosine_ops)
+	CREATE INDEX born_planes ON born USING ann (v vector_cosine_ops, (id::text))
 		WITH (layout = planes);
 	CREATE INDEX born_v ON born USING ann (v);
 });

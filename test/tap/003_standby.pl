@@ -51,7 +51,7 @@ sub same
 
 $primary->safe_psql('postgres', qq{
 	CREATE TABLE born (id int, v vector($dims));
-	CREATE INDEX born_v ON born USING ann (v vector_cosine_ops)
+	CREATE INDEX born_v ON born USING ann (v vector_cosine_ops, id, (id % 2 = 0))
 		WITH (layout = planes);});
 same('empty', 'born');
 $primary->safe_psql('postgres', add_rows('born', $dims, 1, 1500));
@@ -62,7 +62,7 @@ $primary->safe_psql('postgres', qq{
 	CREATE INDEX built_v ON built USING ann (v vector_cosine_ops)
 		WITH (lists = 10);
 	CREATE TABLE planes AS SELECT * FROM built;
-	CREATE INDEX planes_v ON planes USING ann (v vector_cosine_ops)
+	CREATE INDEX planes_v ON planes USING ann (v vector_cosine_ops, (id::int8))
 		WITH (lists = 3, layout = planes);});
 same('a build', 'built', 'planes');
 $primary->safe_psql('postgres', 'CREATE INDEX CONCURRENTLY built_too ON built

@@ -92,7 +92,7 @@ check_ok($node, 'flat_v', 'after all of these');
 value(qq{
 	CREATE TABLE busy AS SELECT * FROM source WHERE id <= 2000;
 	CREATE INDEX busy_flat ON busy USING ann (v) WITH (lists = 0);
-	CREATE INDEX busy_lists ON busy USING ann (v)
+	CREATE INDEX busy_lists ON busy USING ann (v, id)
 		WITH (lists = 3, layout = planes);});
 my $dir = PostgreSQL::Test::Utils::tempdir();
 append_to_file("$dir/write.sql", qq{

@@ -66,6 +66,7 @@ for my $case (
 	[ 'two levels', '(v) WITH (lists = 171)' ],
 	[ 'little memory', '(v) WITH (lists = 300)', '1MB' ],
 	[ 'few distinct rows', '((ARRAY[id % 60, id % 7, 1]::real[]::vector(3))) WITH (lists = 700)' ],
+	[ 'filter columns', '(v, id, (id % 5 = 0), (id::text)) WITH (lists = 200)' ],
 	[ 'partial, expression', '((v + v)) WHERE id % 2 = 0' ])
 {
 	my ($name, $definition, $memory) = (@$case, '128MB');
