@@ -177,7 +177,7 @@ vx_lead_check_slots(Relation index, BlockNumber block, Page page,
 extern double vx_calibration_target(int t);
 extern int vx_calibration_k(int k);
 /* How far beyond the k-th nearest row lists are visited under a filter. */
-extern float vx_calibration_lambda(int t);
+extern float vx_calibration_lambda(VxMetric metric, int t);
 
 /* --- entry.c ---------------------------------------------------------------- */
 

@@ -41,8 +41,8 @@
 #define READ_SHARE 16
 
 /*
- * How much farther the centroid of a list is than the nearest of its rows, as a
- * ratio of squared distances: what lambda follows.  Of so many queries, and of
+ * How much farther the centroid of a list is than the nearest of its rows
+ * (vx_probe_spread): what lambda follows.  Of so many queries, and of
  * their lists but the nearest ones, in steps of equal ratios.
  */
 #define SPREAD_QUERIES 100
@@ -241,12 +241,13 @@ settle(Walk *walk, const double *parameter, Yield *yield)
 
 /* Counts the list that was visited last. */
 static void
-note_spread(const Walk *walk, double key, Yield *yield)
+note_spread(const Walk *walk, const VxDirList *list, Yield *yield)
 {
-	double ratio = key / Max(walk->nearest, 1e-30);
-	double at = log(ratio / SPREAD_FIRST) / log(SPREAD_LAST / SPREAD_FIRST);
+	double spread = vx_probe_spread(walk->scan, list, walk->nearest);
+	double at = log(Max(spread, SPREAD_FIRST) / SPREAD_FIRST) /
+				log(SPREAD_LAST / SPREAD_FIRST);
 
-	if (isinf(walk->nearest) || key <= 0)
+	if (isinf(walk->nearest))
 		return;
 	yield->spread[(int) (Min(Max(at, 0), 1) * (SPREAD_STEPS - 1))]++;
 }
@@ -306,7 +307,7 @@ run_query(Walk *walk, const double *parameter, bool spread, Yield *yield)
 		walk->nearest = get_float8_infinity();
 		visit_list(walk);
 		if (walk->spreading)
-			note_spread(walk, scan->lists[scan->next_list - 1].key, yield);
+			note_spread(walk, &scan->lists[scan->next_list - 1], yield);
 		settle(walk, parameter, yield);
 	}
 	scan->next_list = scan->list_count;
@@ -324,23 +325,25 @@ init_grid(Grid *grid, VxMetric metric)
 		grid->parameter[g] = first * pow(last / first, g / (GRID - 1.0));
 }
 
-/* The root of the ratio that a part of the lists does not exceed. */
+/* Lambda: what a part of the lists does not exceed; of squares, the root. */
 static float
-spread_lambda(const Grid *grid, int t)
+spread_lambda(const Grid *grid, int t, VxMetric metric)
 {
 	double total = 0;
 	double seen = 0;
+	double spread;
 	int step = 0;
 
 	for (int i = 0; i < SPREAD_STEPS; i++)
 		total += grid->sum.spread[i];
 	if (total < SPREAD_LISTS_MIN)
-		return vx_calibration_lambda(t);
+		return vx_calibration_lambda(metric, t);
 	while (step < SPREAD_STEPS - 1 &&
 		   (seen += grid->sum.spread[step]) < spread_parts[t] * total)
 		step++;
-	return Max(1.0, sqrt(SPREAD_FIRST * pow(SPREAD_LAST / SPREAD_FIRST,
-											step / (SPREAD_STEPS - 1.0))));
+	spread = SPREAD_FIRST *
+			 pow(SPREAD_LAST / SPREAD_FIRST, step / (SPREAD_STEPS - 1.0));
+	return metric == VX_METRIC_IP ? spread : Max(1.0, sqrt(spread));
 }
 
 /* Where the mean recall crosses the target, between two points of the grid. */
@@ -365,10 +368,10 @@ cross(const Grid *grid, int k, int t, int queries, VxMetric metric)
 				pow(grid->parameter[Max(g - 1, 0)] / grid->parameter[g], at);
 	share = (1 - at) * shares[g] + at * shares[Max(g - 1, 0)];
 	if (metric == VX_METRIC_IP)
-		return (VxCalibration){.lambda = spread_lambda(grid, t),
+		return (VxCalibration){.lambda = spread_lambda(grid, t, metric),
 							   .share = pow(parameter, IP_SAFETY)};
 	return (VxCalibration){.kappa = parameter,
-						   .lambda = spread_lambda(grid, t),
+						   .lambda = spread_lambda(grid, t, metric),
 						   .share = share / queries};
 }
 

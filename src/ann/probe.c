@@ -28,6 +28,13 @@ static const double ks[VX_CALIBRATION_KS] = {1, 10, VX_CALIBRATION_K_MAX};
 
 /* --- order ------------------------------------------------------------------ */
 
+/* One standard deviation of the inner products of a list's rows with the query. */
+static double
+ip_deviation(const VxScan *scan, const VxDirList *list)
+{
+	return scan->query_norm * sqrt(Max(list->r2, 0) / scan->ann.dims);
+}
+
 /* From the estimate of |q-c|^2 or -<q,c> to what lists are ordered by. */
 static float
 order_key(const VxScan *scan, const VxDirList *list)
@@ -41,8 +48,7 @@ order_key(const VxScan *scan, const VxDirList *list)
 		case VX_METRIC_L2:
 			return Max(est, 0);
 		case VX_METRIC_IP:
-			return est - IP_SPREAD * scan->query_norm *
-							 sqrt(Max(list->r2, 0) / scan->ann.dims);
+			return est - IP_SPREAD * ip_deviation(scan, list);
 		case VX_METRIC_COSINE:
 			/* Distance to the centroid's direction: 14 % less work than L2. */
 			return Max(0, 2.0 - (1.0 + list->norm2 - est) *
@@ -350,6 +356,25 @@ narrow_scanned(const VxScan *scan)
 }
 
 /*
+ * The same for inner product: a share of the rows, and more of them where few
+ * pass; and the best that the next list may hold, by lambda deviations of its
+ * rows, must be worse than the k-th nearest of the rows that pass.
+ */
+static bool
+stop_narrow_ip(const VxScan *scan, double top)
+{
+	const VxDirList *next = &scan->lists[scan->next_list];
+	double best =
+		next->key + (IP_SPREAD - scan->lambda) * ip_deviation(scan, next);
+	double passing =
+		(double) Max(scan->rows_passed, 1) / Max(scan->rows_scanned, 1);
+
+	return best > top && narrow_scanned(scan) * pow(passing, 0.3) >
+							 scan->parameter * coarse_lists(scan) *
+								 growth(scan) * scan->rows_total;
+}
+
+/*
  * The rule under a filter: the budget, with the k-th nearest of the rows that
  * pass; and the next centroid must be farther away than that one, since a
  * filter may leave out just the rows about the query.
@@ -364,7 +389,7 @@ stop_narrow(const VxScan *scan)
 	if (scan->exact || isinf(top))
 		return false;
 	if (scan->ann.type->metric == VX_METRIC_IP)
-		return next > top;
+		return stop_narrow_ip(scan, top);
 	ratio = next / Max(top, 1e-30);
 	if (ratio <= scan->lambda * scan->lambda)
 		return false;
@@ -400,16 +425,28 @@ vx_calibration_target(int t)
 }
 
 float
-vx_calibration_lambda(int t)
+vx_calibration_lambda(VxMetric metric, int t)
 {
 	/*
 	 * Measured on questions unlike the rows, under filters that have nothing to
 	 * do with them, that fit them, and that leave out what is near them.
 	 */
-	static const float lambdas[VX_CALIBRATION_TARGETS] = {1.03f, 1.06f, 1.095f,
-														  1.14f, 1.18f, 1.3f};
+	static const float ratios[VX_CALIBRATION_TARGETS] = {1.03f, 1.06f, 1.095f,
+														 1.14f, 1.18f, 1.3f};
+	static const float deviations[VX_CALIBRATION_TARGETS] = {3, 4, 5, 6, 7, 9};
 
-	return lambdas[t];
+	return metric == VX_METRIC_IP ? deviations[t] : ratios[t];
+}
+
+double
+vx_probe_spread(const VxScan *scan, const VxDirList *list, double nearest)
+{
+	double deviation = ip_deviation(scan, list);
+
+	if (scan->ann.type->metric != VX_METRIC_IP)
+		return list->key / Max(nearest, 1e-30);
+	return (list->key + IP_SPREAD * deviation - nearest) /
+		   Max(deviation, 1e-30);
 }
 
 int

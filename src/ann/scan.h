@@ -337,6 +337,14 @@ extern double vx_probe_parameter(const VxScan *scan);
 extern double vx_probe_lambda(const VxScan *scan);
 
 /*
+ * How much nearer than its centroid the nearest row of a list is, of which this
+ * is the key: as a ratio of squared distances, or in deviations of its rows for
+ * inner product.
+ */
+extern double vx_probe_spread(const VxScan *scan, const VxDirList *list,
+							  double nearest);
+
+/*
  * How much more than needed was scanned when a scan that wants so many rows, of
  * which top is the last one's key, stops before lists[next_list]: the rule stops
  * above its parameter.  0 where it must go on.

@@ -129,7 +129,7 @@ default_calibration(VxMeta *meta)
 			VxCalibration *entry = &meta->table[t][k];
 
 			entry->kappa = by_share ? 0 : kappa[t];
-			entry->lambda = vx_calibration_lambda(t);
+			entry->lambda = vx_calibration_lambda(meta->metric, t);
 			entry->share = by_share ? share[t] : 0;
 		}
 }
