@@ -22,11 +22,11 @@ CREATE TABLE question AS SELECT n, (point(n) + point(500000 + n)
 
 -- For each question the ten nearest, exactly and by the index: are there as many
 -- rows, which share of the ids is the same, and is the condition in the index?
-CREATE FUNCTION kind(condition text) RETURNS TABLE (as_many bool, enough bool, in_index bool)
+CREATE FUNCTION kind(condition text, op text DEFAULT '<=>') RETURNS TABLE (as_many bool, enough bool, in_index bool)
 LANGUAGE plpgsql AS $$
 DECLARE
 	query text := format('SELECT array_agg(id) FROM (SELECT id FROM item WHERE %s
-		ORDER BY v <=> $1 LIMIT 10) t', condition);
+		ORDER BY v %s $1 LIMIT 10) t', condition, op);
 	line text;
 	question vector;
 	wanted int[];
@@ -63,6 +63,15 @@ INSERT INTO condition (c) VALUES ('g = 7'), ('g IN (3, 5, 8)'), ('lang = ''lang4
 	('g < 20 AND lang = ''lang5'''), ('tags && ARRAY[3, 104]'), ('tags @> ARRAY[3, 7]'),
 	('g = 7 AND length(lang) > 5'), ('g = 77'), ('tenant = 7');
 SELECT c, k.* FROM condition, kind(c) k ORDER BY n;
+-- The other metrics, which have rules of their own.
+DROP INDEX item_v;
+CREATE INDEX item_v ON item USING ann (v vector_ip_ops, g, lang, at, tags, tenant);
+SELECT c, k.* FROM condition, kind(c, '<#>') k WHERE NOT (as_many AND enough AND in_index);
+DROP INDEX item_v;
+CREATE INDEX item_v ON item USING ann (v, g, lang, at, tags, tenant) WITH (layout = planes);
+SELECT c, k.* FROM condition, kind(c, '<->') k WHERE NOT (as_many AND enough AND in_index);
+DROP INDEX item_v;
+CREATE INDEX item_v ON item USING ann (v vector_cosine_ops, g, lang, at, tags, tenant);
 
 -- One question in many forms gives the same rows.
 SELECT q FROM question WHERE n = 3 \gset
