@@ -68,6 +68,26 @@ SET plan_cache_mode = force_generic_plan;
 EXPLAIN (COSTS OFF) EXECUTE ask (:'q', 3);
 EXECUTE ask (:'q', 3);
 EXECUTE ask (:'q', NULL);
+-- Where it is not known how many will pass, the gate is made when few do.
+PREPARE below (int, vector) AS SELECT array_agg(id) FROM
+	(SELECT id FROM item WHERE b < $1 AND z < 6 ORDER BY v <=> $2 LIMIT 20) t;
+EXPLAIN (COSTS OFF) EXECUTE below (3, :'q');
+CREATE FUNCTION below(n int, q vector) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	mine int[];
+	wanted int[];
+BEGIN
+	EXECUTE format('EXECUTE below(%s, %L)', n, q) INTO mine;
+	SET LOCAL enable_indexscan = off;
+	EXECUTE format('SELECT array_agg(id) FROM (SELECT id FROM item
+		WHERE b < %s AND z < 6 ORDER BY v <=> %L LIMIT 20) t', n, q) INTO wanted;
+	SET LOCAL enable_indexscan = on;
+	RETURN format('%s rows, %s', coalesce(cardinality(wanted), 0),
+		CASE WHEN mine IS DISTINCT FROM wanted THEN 'DIFFERENT' ELSE 'the same' END);
+END $$;
+SELECT n, below(n, :'q') FROM unnest(ARRAY[100, 50, 20, 10, 5, 2, 1, 0, 90]) n;
+SELECT below(0, :'q');
+SELECT stop FROM ann_last_scan();
 -- A condition without columns is checked once, above all.
 PREPARE when_so (int) AS SELECT count(*) FROM
 	(SELECT 1 FROM item WHERE b = 3 AND $1 = 5 ORDER BY v <=> '[1,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0]' LIMIT 5) t;

@@ -257,6 +257,15 @@ vx_ann_scan_set_gate(IndexScanDesc desc, const VxGate *gate)
 	((VxScan *) desc->opaque)->gate = gate;
 }
 
+void
+vx_ann_scan_set_maker(IndexScanDesc desc, VxGateMaker maker, void *arg)
+{
+	VxScan *scan = desc->opaque;
+
+	scan->gate_maker = maker;
+	scan->gate_arg = arg;
+}
+
 int64
 vx_ann_scan_gated(IndexScanDesc desc)
 {

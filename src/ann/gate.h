@@ -36,6 +36,19 @@ extern void vx_gate_each(const VxGate *gate,
  */
 extern void vx_ann_scan_set_gate(IndexScanDesc scan, const VxGate *gate);
 
+/*
+ * Makes a gate in the midst of a scan that has given so many rows, or returns
+ * NULL: not now.  Called with nothing locked.
+ */
+typedef const VxGate *(*VxGateMaker)(void *arg, int64 returned);
+
+/*
+ * The scan begins without a gate, and asks for one whenever it has to look for
+ * more rows than it did so far.  What it returns it keeps, over rescans, too.
+ */
+extern void vx_ann_scan_set_maker(IndexScanDesc scan, VxGateMaker maker,
+								  void *arg);
+
 /* Rows of the lists that gates have left out since the scan was made. */
 extern int64 vx_ann_scan_gated(IndexScanDesc scan);
 

@@ -184,7 +184,7 @@ walk_gate(VxScan *scan)
 bool
 vx_scan_walk(VxScan *scan)
 {
-	if (scan->rounds == 1 && few_pass(scan))
+	if (scan->rounds == scan->gate_round && few_pass(scan))
 		return walk_gate(scan);
 	if (scan->shared != NULL)
 		return vx_parallel_round(scan);
@@ -212,6 +212,26 @@ vx_scan_aim(VxScan *scan, int64 rows)
 }
 
 /*
+ * Takes a gate that is made by now: the lists are walked once more with it, and
+ * about as many rows are wanted as at first, since nearly all of them will do.
+ */
+static bool
+take_gate(VxScan *scan)
+{
+	if (scan->gate != NULL || scan->gate_maker == NULL ||
+		scan->shared != NULL || scan->rounds == 0)
+		return false;
+	scan->gate = scan->gate_maker(scan->gate_arg, scan->returned);
+	if (scan->gate == NULL)
+		return false;
+	scan->gate_round = scan->rounds + 1;
+	scan->narrow = scan->cut = true;
+	scan->wanted =
+		scan->returned + (scan->bound > 0 ? scan->bound : WANTED_DEFAULT);
+	return true;
+}
+
+/*
  * Wants more rows.  When candidates were cut the lists are walked again:
  * handled rows are left out then.  Returns false when the rest is better sorted.
  */
@@ -219,10 +239,14 @@ static bool
 begin_round(VxScan *scan)
 {
 	double share = scan->rows_total / DRAIN_SHARE;
+	bool gated = take_gate(scan);
 	bool all = false;
 
 	if (scan->rounds++ > 0)
-		scan->wanted = Max(scan->wanted, scan->returned) * WANTED_GROWTH;
+	{
+		if (!gated)
+			scan->wanted = Max(scan->wanted, scan->returned) * WANTED_GROWTH;
+	}
 	else if (scan->bound > 0 || !scan->ranged)
 		scan->wanted = scan->bound > 0 ? scan->bound : WANTED_DEFAULT;
 	else

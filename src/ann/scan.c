@@ -112,6 +112,7 @@ annrescan(IndexScanDesc desc, ScanKey keys, int nkeys, ScanKey orderbys,
 	memset(&scan->filter, 0, sizeof(VxFilter));
 	scan->narrow = scan->exact = scan->direct = false;
 	scan->exact_rows = 0;
+	scan->gate_round = 1;
 	scan->recent_scanned = scan->recent_passed = 0;
 	scan->rows_scanned = scan->rows_passed = scan->returned = scan->wanted =
 		scan->rounds = 0;

@@ -208,6 +208,9 @@ typedef struct VxScan
 	/* Conditions, from the start. */
 	const VxGate *gate; /* NULL: all rows pass it; rescans do not change it */
 	int64 gated;		/* rows that did not, in all runs */
+	VxGateMaker gate_maker; /* to be asked for one later; or NULL */
+	void *gate_arg;
+	int64 gate_round; /* the first with the gate */
 	VxFilter filter;
 	bool narrow; /* rows with a vector are left out by it */
 	bool exact;	 /* so few pass that all of them are fetched */

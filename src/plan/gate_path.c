@@ -10,6 +10,7 @@
  */
 #include "postgres.h"
 
+#include "nodes/nodeFuncs.h"
 #include "optimizer/cost.h"
 #include "optimizer/pathnode.h"
 #include "optimizer/paths.h"
@@ -29,6 +30,13 @@ static const CustomPathMethods path_methods = {
 	.CustomName = "AnnGate",
 	.PlanCustomPath = plan_gate,
 };
+
+/*
+ * Where the ordered scan without a gate seems to be dearer by more than that, the
+ * gate is made at once.
+ */
+#define LATE_FACTOR 10
+#define LATE_DISCOUNT 0.98
 
 /* --- the bitmap ----------------------------------------------------------------- */
 
@@ -138,6 +146,51 @@ leaves_some(const RelOptInfo *rel, const IndexPath *ordered)
 	return false;
 }
 
+static bool
+has_param(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, Param))
+		return true;
+	return expression_tree_walker(node, has_param, context);
+}
+
+/* The cost until as many rows are there as the query asks for. */
+static Cost
+cost_of(const PlannerInfo *root, const Path *path)
+{
+	double part = root->limit_tuples > 0
+					  ? Min(1, root->limit_tuples / Max(path->rows, 1))
+					  : 1;
+
+	return path->startup_cost + part * (path->total_cost - path->startup_cost);
+}
+
+/*
+ * Where conditions are with values that are not known yet, how many rows meet
+ * them is a guess.  Then the ordered scan begins without the gate, which is made
+ * when few rows turn out to pass; that is not much worse than the better of the
+ * two, so it takes the place of the ordered scan alone, which core drops when it
+ * is dearer by more than a percent.
+ */
+static bool
+make_late(const PlannerInfo *root, const RelOptInfo *rel,
+		  const IndexPath *ordered, Path *gate)
+{
+	List *clauses = extract_actual_clauses(rel->baserestrictinfo, false);
+	Cost streaming = cost_of(root, &ordered->path);
+	Cost gated = cost_of(root, gate);
+
+	if (streaming > LATE_FACTOR * gated || !has_param((Node *) clauses, NULL))
+		return false;
+	if (streaming > gated)
+		return true;
+	gate->startup_cost = LATE_DISCOUNT * ordered->path.startup_cost;
+	gate->total_cost = LATE_DISCOUNT * ordered->path.total_cost;
+	return true;
+}
+
 static void
 add_gate(PlannerInfo *root, RelOptInfo *rel, IndexPath *ordered,
 		 BitmapHeapPath *bitmap)
@@ -161,6 +214,8 @@ add_gate(PlannerInfo *root, RelOptInfo *rel, IndexPath *ordered,
 				 &path->path.total_cost);
 	path->path.startup_cost += bitmap_cost;
 	path->path.total_cost += bitmap_cost;
+	path->custom_private =
+		list_make1(makeInteger(make_late(root, rel, ordered, &path->path)));
 	add_path(rel, &path->path);
 }
 
@@ -223,6 +278,7 @@ plan_gate(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *tlist,
 	scan->scan.scanrelid = 0;
 	scan->custom_scan_tlist = ordered->targetlist;
 	scan->custom_plans = list_make2(ordered, outerPlan(bitmap));
+	scan->custom_private = path->custom_private;
 	scan->flags = path->flags;
 	scan->methods = &vx_gate_scan_methods;
 	return &scan->scan.plan;

@@ -19,13 +19,23 @@
 #include "compat.h"
 #include "plan/gate.h"
 
+/*
+ * A late gate is made when the index scan has looked at so many rows, and fewer
+ * than one in so many met the conditions.
+ */
+#define LATE_ROWS 40
+#define LATE_SHARE 10
+
 typedef struct GateState
 {
 	CustomScanState css;
 	IndexScanState *index_scan;
 	PlanState *bitmap;
 	MemoryContext context; /* of the gate */
-	bool gated;			   /* the index scan has it */
+	bool late;			   /* it is made only when few rows pass */
+	bool set;			   /* the index scan has it, or knows where to ask */
+	bool gated;			   /* it is made */
+	int64 passed;		   /* rows of the index scan since the last rescan */
 	int64 rows;			   /* that passed last time; negative: not known */
 } GateState;
 
@@ -72,6 +82,7 @@ create_state(CustomScan *plan)
 		(GateState *) newNode(sizeof(GateState), T_CustomScanState);
 
 	state->css.methods = &exec_methods;
+	state->late = intVal(linitial(plan->custom_private)) != 0;
 	return (Node *) state;
 }
 
@@ -107,10 +118,9 @@ begin_index_scan(IndexScanState *node)
 	return node->iss_ScanDesc;
 }
 
-static void
-set_gate(GateState *state)
+static const VxGate *
+make_gate(GateState *state)
 {
-	IndexScanDesc desc = begin_index_scan(state->index_scan);
 	TIDBitmap *bitmap = (TIDBitmap *) MultiExecProcNode(state->bitmap);
 	MemoryContext caller;
 	VxGate *gate;
@@ -122,8 +132,36 @@ set_gate(GateState *state)
 	MemoryContextSwitchTo(caller);
 	tbm_free(bitmap);
 	state->rows = vx_gate_count(gate);
-	vx_ann_scan_set_gate(desc, gate);
 	state->gated = true;
+	return gate;
+}
+
+/* Asked by the index scan: does it look as if few rows meet the conditions? */
+static const VxGate *
+make_late(void *arg, int64 returned)
+{
+	GateState *state = arg;
+	MemoryContext caller;
+	const VxGate *gate;
+
+	if (returned < LATE_ROWS || state->passed * LATE_SHARE >= returned)
+		return NULL;
+	caller = MemoryContextSwitchTo(state->css.ss.ps.state->es_query_cxt);
+	gate = make_gate(state);
+	MemoryContextSwitchTo(caller);
+	return gate;
+}
+
+static void
+set_gate(GateState *state)
+{
+	IndexScanDesc desc = begin_index_scan(state->index_scan);
+
+	if (state->late)
+		vx_ann_scan_set_maker(desc, make_late, state);
+	else
+		vx_ann_scan_set_gate(desc, make_gate(state));
+	state->set = true;
 }
 
 static void
@@ -131,7 +169,7 @@ drop_gate(GateState *state)
 {
 	if (state->gated)
 		vx_ann_scan_set_gate(state->index_scan->iss_ScanDesc, NULL);
-	state->gated = false;
+	state->gated = state->set = false;
 	MemoryContextReset(state->context);
 }
 
@@ -149,12 +187,13 @@ next(CustomScanState *node)
 	TupleTableSlot *slot = node->ss.ss_ScanTupleSlot;
 	ExprContext *context = node->ss.ps.ps_ExprContext;
 
-	if (!state->gated && node->ss.ps.state->es_epq_active == NULL)
+	if (!state->set && node->ss.ps.state->es_epq_active == NULL)
 		set_gate(state);
 	row = ExecProcNode(&state->index_scan->ss.ps);
 	ExecClearTuple(slot);
 	if (TupIsNull(row))
 		return slot;
+	state->passed++;
 	slot_getallattrs(row);
 	for (int i = 0; i < slot->tts_tupleDescriptor->natts; i++)
 	{
@@ -197,6 +236,7 @@ rescan(CustomScanState *node)
 	/* What is told of a change begins again when it is asked next. */
 	if (state->bitmap->chgParam != NULL)
 		drop_gate(state);
+	state->passed = 0;
 	if (scan->chgParam == NULL)
 		ExecReScan(scan);
 }
@@ -208,6 +248,8 @@ explain(CustomScanState *node, List *ancestors, ExplainState *es)
 
 	double loops = node->ss.ps.instrument ? node->ss.ps.instrument->nloops : 0;
 
+	if (state->late)
+		ExplainPropertyText("Gate", "when few rows pass", es);
 	if (!es->analyze || !state->gated)
 		return;
 	if (state->rows >= 0)
