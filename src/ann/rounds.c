@@ -211,6 +211,24 @@ vx_scan_aim(VxScan *scan, int64 rows)
 		scan->top.ceiling = scan->reach;
 }
 
+/* Rows fetched before there was a gate must not count as those that are wanted. */
+static void
+drop_results(VxScan *scan)
+{
+	int64 kept = 0;
+
+	for (int64 i = scan->next_result; i < scan->result_count; i++)
+	{
+		ItemPointerData tid;
+
+		vx_tid_from_number(scan->results[i].tid, &tid);
+		if (vx_gate_has(scan->gate, &tid))
+			scan->results[kept++] = scan->results[i];
+	}
+	scan->result_count = kept;
+	scan->next_result = scan->confirmed = 0;
+}
+
 /*
  * Takes a gate that is made by now: the lists are walked once more with it, and
  * about as many rows are wanted as at first, since nearly all of them will do.
@@ -224,6 +242,7 @@ take_gate(VxScan *scan)
 	scan->gate = scan->gate_maker(scan->gate_arg, scan->returned);
 	if (scan->gate == NULL)
 		return false;
+	drop_results(scan);
 	scan->gate_round = scan->rounds + 1;
 	scan->narrow = scan->cut = true;
 	scan->wanted =
