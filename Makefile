@@ -25,7 +25,7 @@ ANN_OBJS = src/ann/options.o src/ann/support.o src/ann/columns.o src/ann/filter_
 	src/ann/build.o src/ann/write.o src/ann/write_planes.o \
 	src/ann/entry.o src/ann/put.o src/ann/insert.o src/ann/choose.o src/ann/birth.o \
 	src/ann/directory.o src/ann/probe.o \
-	src/ann/walk.o src/ann/group.o src/ann/ahead.o src/ann/candidates.o src/ann/rerank.o src/ann/drain.o \
+	src/ann/walk.o src/ann/score.o src/ann/group.o src/ann/ahead.o src/ann/candidates.o src/ann/rerank.o src/ann/drain.o \
 	src/ann/scan.o src/ann/rounds.o src/ann/range.o src/ann/parallel.o src/ann/bitmap.o src/ann/last_scan.o src/ann/vacuum.o \
 	src/ann/cleanup.o src/ann/sweep.o
 PLAN_OBJS = src/plan/pathlist.o src/plan/match.o src/plan/range.o src/plan/order.o \

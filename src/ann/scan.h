@@ -4,6 +4,7 @@
  *
  *	probe.c			which list next, and when to stop
  *	walk.c			reading one list's pages; validation of what was read
+ *	score.c			what is done with them: scoring, candidates
  *	group.c			scoring a lead whose codes are in two planes
  *	candidates.c	bounded sets: candidates by lower bound, handled rows
  *	rerank.c		exact distances from the heap

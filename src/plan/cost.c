@@ -44,7 +44,7 @@
 /* A row that is fetched with its vector, in seq_page_costs. */
 #define FETCH_FACTOR 2.0
 
-/* Rows that are fetched without a look at their codes, see walk.c. */
+/* Rows that are fetched without a look at their codes, see score.c. */
 #define EXACT_ROWS 100
 
 /* A heap pointer that is put into a gate, or looked up, in cpu_operator_costs. */
