@@ -47,10 +47,11 @@
  */
 #define SPREAD_QUERIES 100
 #define SPREAD_LISTS_SKIPPED 3
+#define SPREAD_LISTS_VISITED 12 /* at least */
 #define SPREAD_STEPS 160
 #define SPREAD_FIRST 0.8
 #define SPREAD_LAST 16.0
-#define SPREAD_LISTS_MIN 200
+#define SPREAD_LISTS_MIN 50
 
 /*
  * The part of the lists that lambda takes in, by recall.  Measured on questions
@@ -282,10 +283,12 @@ visit_list(Walk *walk)
 
 /* Nothing further will be found, and enough was read to know the shares. */
 static bool
-finished(const Walk *walk)
+finished(const Walk *walk, bool spread)
 {
 	const VxScan *scan = walk->scan;
 
+	if (spread && scan->next_list < SPREAD_LISTS_VISITED)
+		return false;
 	return walk->found[VX_CALIBRATION_KS - 1] == walk->truth_count &&
 		   scan->rows_scanned * READ_SHARE > scan->rows_total;
 }
@@ -300,10 +303,12 @@ run_query(Walk *walk, const double *parameter, bool spread, Yield *yield)
 		walk->tops[k].count = 0;
 		walk->found[k] = walk->settled[k] = 0;
 	}
-	while (scan->next_list < scan->list_count && !finished(walk))
+	while (scan->next_list < scan->list_count && !finished(walk, spread))
 	{
 		CHECK_FOR_INTERRUPTS();
-		walk->spreading = spread && scan->next_list >= SPREAD_LISTS_SKIPPED;
+		walk->spreading =
+			spread &&
+			scan->next_list >= Min(SPREAD_LISTS_SKIPPED, scan->list_count / 4);
 		walk->nearest = get_float8_infinity();
 		visit_list(walk);
 		if (walk->spreading)

@@ -308,6 +308,23 @@ coarse_lists(const VxScan *scan)
 }
 
 double
+vx_probe_lambda(const VxScan *scan)
+{
+	int t;
+	double at = position(Min(scan->recall, 0.9999), targets,
+						 VX_CALIBRATION_TARGETS, logit, &t);
+	const VxCalibration *low = &scan->ann.meta.table[t][0];
+	const VxCalibration *high = &scan->ann.meta.table[t + 1][0];
+
+	double lambda = (1 - at) * low->lambda + at * high->lambda;
+
+	/* The defaults are for lists of the usual size. */
+	if (low->share == 0)
+		lambda *= sqrt(coarse_lists(scan));
+	return lambda;
+}
+
+double
 vx_probe_pressure(const VxScan *scan, double top, int64 wanted)
 {
 	double scanned = scan->rows_scanned;
@@ -324,18 +341,6 @@ vx_probe_pressure(const VxScan *scan, double top, int64 wanted)
 	ratio = scan->lists[scan->next_list].key / Max(top, 1e-30);
 	return scanned * ratio * ratio /
 		   (scale * sqrt(scan->rows_total * scan->rows_dense));
-}
-
-double
-vx_probe_lambda(const VxScan *scan)
-{
-	int t;
-	double at = position(Min(scan->recall, 0.9999), targets,
-						 VX_CALIBRATION_TARGETS, logit, &t);
-	const VxCalibration *low = &scan->ann.meta.table[t][0];
-	const VxCalibration *high = &scan->ann.meta.table[t + 1][0];
-
-	return (1 - at) * low->lambda + at * high->lambda;
 }
 
 /*
