@@ -37,7 +37,7 @@ INSPECT_OBJS = src/inspect/info.o src/inspect/lists.o src/inspect/check.o \
 	src/inspect/check_tids.o src/inspect/check_heap.o \
 	src/inspect/recall.o src/inspect/last_scan.o src/inspect/prewarm.o \
 	src/inspect/estimate.o src/inspect/why.o
-ROOT_OBJS = src/module.o src/handlers.o
+ROOT_OBJS = src/module.o src/handlers.o src/hints.o
 OBJS = $(KERNEL_OBJS) $(QUANT_OBJS) $(TYPE_OBJS) $(PAGE_OBJS) $(ANN_OBJS) \
 	$(PLAN_OBJS) $(INSPECT_OBJS) $(ROOT_OBJS)
 

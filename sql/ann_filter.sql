@@ -223,7 +223,9 @@ CREATE TABLE wrong (p vector(3), q vector(3), pt point, i int, pa point[]);
 INSERT INTO wrong VALUES ('[1,2,3]', '[1,2,3]', '(1,2)', 1, '{}');
 CREATE INDEX ON wrong USING ann (i, p);
 CREATE INDEX ON wrong USING ann (p, q);
+\set VERBOSITY default
 CREATE INDEX ON wrong USING ann (p, pt);
+\set VERBOSITY terse
 CREATE INDEX ON wrong USING ann (p, pa);
 CREATE INDEX ON wrong USING ann (p, i) INCLUDE (pt);
 DROP SCHEMA ann_filter CASCADE;

@@ -11,6 +11,7 @@
 #include "utils/guc.h"
 
 #include "ann/ann.h"
+#include "hints.h"
 #include "kernel/kernel.h"
 #include "plan/gate.h"
 #include "plan/limit.h"
@@ -64,6 +65,7 @@ _PG_init(void)
 	MarkGUCPrefixReserved("vector_ext");
 
 	vx_ann_options_register();
+	vx_hints_install();
 	vx_limit_hook_install();
 	vx_pathlist_hook_install();
 	vx_gate_register();
