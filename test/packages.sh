@@ -40,7 +40,12 @@ major()
 }
 
 has_server() { [ -x "$("$pg_config" --bindir)/postgres" ]; }
-has_pgxs() { [ -f "$("$pg_config" --pgxs)" ]; }
+# Debian's server package has pgxs.mk, but not the headers.
+has_headers()
+{
+	[ -f "$("$pg_config" --pgxs)" ] &&
+		[ -f "$("$pg_config" --includedir-server)/postgres.h" ]
+}
 has_blas()
 {
 	for f in /usr/lib/*/openblas-serial/libopenblas.so; do
@@ -62,7 +67,7 @@ find_missing()
 	need make command -v make
 	need libc6-dev test -e /usr/include/stdio.h
 	need "postgresql-$version" has_server
-	need "postgresql-server-dev-$version" has_pgxs
+	need "postgresql-server-dev-$version" has_headers
 	need libopenblas-serial-dev has_blas
 	case $group in
 	test)
